@@ -1,0 +1,29 @@
+/**
+ * Work that takes longer than its lease is told to stop before anybody else gets in.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Holdfast, LeaseLostError } from 'holdfast';
+import { redisUrl } from './redis-url.ts';
+
+await using slow = await Holdfast.connect(redisUrl);
+await using next = await Holdfast.connect(redisUrl);
+const NAME = 'example:report';
+
+const hold = await slow.getLock(NAME).lock({ leaseMs: 2_000 });
+const nextIsIn = next.getLock(NAME).withLock(() => console.log('2. The next one is in.'));
+
+try {
+  await sleep(60_000, undefined, { signal: hold.signal });
+} catch {
+  const reason: unknown = hold.signal.reason;
+  if (!(reason instanceof LeaseLostError)) throw reason;
+  console.log(`1. Told to stop (${reason.reason}).`);
+}
+await nextIsIn;
+
+try {
+  hold.assertHeld();
+} catch (error) {
+  console.log(`3. No side effect from here on: ${(error as LeaseLostError).code}.`);
+}
+console.log(`4. Giving it back late frees nobody else's hold: ${await hold.unlock()}.`);

@@ -1,0 +1,10 @@
+--- Says who holds the lock and for how long. More than one field is no lock of this kind: nobody is named.
+---
+--- @key lock     hash    owner -> hold count; its TTL is the lease
+--- @returns { 'free' } | { 'locked', remainingMs, holder: string? }
+--- @include lib/sole-holder
+if redis.call('HLEN', lock) == 0 then
+  return { 'free' }
+end
+local holder = soleHolder(lock)
+return { 'locked', redis.call('PTTL', lock), holder }

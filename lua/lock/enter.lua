@@ -1,0 +1,16 @@
+--- Re-enters a lock that the owner holds: sets the hold count and gives it at least the lease.
+---
+--- The count is absolute, so that a repeat changes nothing. A hold that is gone is not taken anew.
+---
+--- @key lock     hash    owner -> hold count; its TTL is the lease
+--- @arg owner    string
+--- @arg count    integer
+--- @arg leaseMs  integer
+--- @returns { 'held' } | { 'lost' }
+--- @include lib/raise-lease
+if redis.pcall('HEXISTS', lock, owner) ~= 1 then
+  return { 'lost' }
+end
+redis.call('HSET', lock, owner, count)
+raiseLease(lock, leaseMs)
+return { 'held' }

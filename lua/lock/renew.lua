@@ -1,0 +1,17 @@
+--- Gives every hold that is still its owner's at least the lease; answers 1 or 0 for each.
+---
+--- @keys locks   hash    owner -> hold count; its TTL is the lease
+--- @arg leaseMs  integer
+--- @args owners  string  one for each lock
+--- @returns { 'renewed', held: integer... }
+--- @include lib/raise-lease
+local reply = { 'renewed' }
+for i, lock in ipairs(locks) do
+  if redis.pcall('HEXISTS', lock, owners[i]) == 1 then
+    raiseLease(lock, leaseMs)
+    reply[i + 1] = 1
+  else
+    reply[i + 1] = 0
+  end
+end
+return reply

@@ -1,0 +1,89 @@
+/**
+ * A driver whose every call settles in time, whatever the client library does.
+ *
+ * The libraries do not help here: ioredis has no time-out unless its user set one, and that of node-redis
+ * ends when the command is written, so a frozen server would hang a call for ever. Nothing is cancelled:
+ * a command that timed out may still run, which is why it is reported as an unknown outcome.
+ */
+import { OutcomeUnknownError } from '../errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Driver, ScriptArgument, ScriptReply, Subscriber, SubscriberEvents } from './driver.ts';
+
+class DeadlineDriver implements Driver {
+  readonly library: string;
+  readonly keyPrefix: string;
+  readonly #driver: Driver;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+
+  constructor(driver: Driver, clock: Clock, timeoutMs: number) {
+    this.library = driver.library;
+    this.keyPrefix = driver.keyPrefix;
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
+    return this.#bound(() => this.#driver.eval(source, keys, args));
+  }
+
+  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
+    return this.#bound(() => this.#driver.evalSha(sha1, keys, args));
+  }
+
+  async openSubscriber(events: SubscriberEvents): Promise<Subscriber> {
+    const opening = this.#driver.openSubscriber(events);
+    const subscriber = await this.#bound(
+      () => opening,
+      // Nobody would ever close a connection that opens after its caller has left.
+      () => opening.then((late) => late.destroy()).catch(() => {}),
+    );
+    return {
+      subscribe: (channel) => this.#bound(() => subscriber.subscribe(channel)),
+      unsubscribe: (channel) => this.#bound(() => subscriber.unsubscribe(channel)),
+      ping: () => this.#bound(() => subscriber.ping()),
+      destroy: () => subscriber.destroy(),
+    };
+  }
+
+  async *scan(pattern: string): AsyncIterable<string> {
+    const keys = this.#driver.scan(pattern)[Symbol.asyncIterator]();
+    for (;;) {
+      const step = await this.#bound(() => keys.next());
+      if (step.done === true) return;
+      yield step.value;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close();
+  }
+
+  #bound<T>(call: () => Promise<T>, onTimeout?: () => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // Called before the timer is set, so that a call that throws leaves none behind.
+      const answer = call();
+      const cancel = this.#clock.after(this.#timeoutMs, () => {
+        onTimeout?.();
+        reject(new OutcomeUnknownError(`No answer from the server within ${this.#timeoutMs} ms`));
+      });
+      // Both handlers stay attached after a time-out: a late rejection is nobody's business any more.
+      answer.then(
+        (value) => {
+          cancel();
+          resolve(value);
+        },
+        (error: unknown) => {
+          cancel();
+          reject(error);
+        },
+      );
+    });
+  }
+}
+
+/** Decorates a driver so that every call settles within `timeoutMs`. */
+export function withDeadline(driver: Driver, clock: Clock, timeoutMs: number): Driver {
+  return new DeadlineDriver(driver, clock, timeoutMs);
+}

@@ -1,0 +1,81 @@
+/**
+ * The life of one subscriber connection: opening, open, over.
+ *
+ * Client libraries report a broken connection by several events, in an order of their own, and some
+ * report it twice. This folds them into the promise of `Driver.openSubscriber`: while opening, the first
+ * failure rejects; once open, it is told exactly once; after `destroy()`, never. How to drop the
+ * connection and what counts as a failure is left to the adapters.
+ */
+import type { SubscriberEvents } from './driver.ts';
+
+export class Lifeline {
+  #isOpen = false;
+  /** Why it is over; undefined until then. */
+  #end: Error | undefined;
+  #rejectOpening: (reason: Error) => void = () => {};
+  readonly #drop: () => void;
+  readonly #onDown: SubscriberEvents['onDown'];
+
+  constructor(drop: () => void, onDown: SubscriberEvents['onDown']) {
+    this.#drop = drop;
+    this.#onDown = onDown;
+  }
+
+  /** Waits for the steps that make the connection usable, or for the first failure, whichever is first. */
+  async open(steps: Promise<unknown>): Promise<void> {
+    // Libraries reject a failed connect() with a bare "closed"; the event before it says why.
+    const failed = new Promise<never>((_, reject) => {
+      this.#rejectOpening = reject;
+    });
+    try {
+      await Promise.race([failed, steps]);
+    } catch (error) {
+      this.destroy();
+      throw error;
+    }
+    // It may have broken after the last step and before this line, when nobody was told.
+    this.assertAlive();
+    this.#isOpen = true;
+  }
+
+  /** Throws when the connection is over: node-redis would queue a command that is never sent. */
+  assertAlive(): void {
+    if (this.#end !== undefined) throw this.#end;
+  }
+
+  /** The connection broke. */
+  fail(reason: Error): void {
+    if (this.#endWith(reason) && this.#isOpen) this.#onDown(reason);
+  }
+
+  /** We drop the connection. */
+  destroy(): void {
+    this.#endWith(new Error('The subscriber connection was closed by us'));
+  }
+
+  #endWith(reason: Error): boolean {
+    if (this.#end !== undefined) return false;
+    this.#end = reason;
+    this.#rejectOpening(reason);
+    this.#drop();
+    return true;
+  }
+}
+
+/** The subscriber connections of one driver, so that closing it drops them all, also those still opening. */
+export class Lifelines {
+  readonly #alive = new Set<Lifeline>();
+
+  add(drop: () => void, onDown: SubscriberEvents['onDown']): Lifeline {
+    const lifeline = new Lifeline(() => {
+      this.#alive.delete(lifeline);
+      drop();
+    }, onDown);
+    this.#alive.add(lifeline);
+    return lifeline;
+  }
+
+  destroyAll(): void {
+    for (const lifeline of this.#alive) lifeline.destroy();
+  }
+}

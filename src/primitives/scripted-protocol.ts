@@ -1,0 +1,85 @@
+/**
+ * What the kinds of exclusive locks have in common when they speak to the server: five scripts that differ
+ * in how the key is laid out and agree in what they take and answer.
+ */
+import { DriverError } from '../errors.ts';
+import { endedKey, lockChannel } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import type { LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import type {
+  lockAcquire,
+  lockDescribe,
+  lockForceRelease,
+  lockRelease,
+  lockRenew,
+} from '../scripts/generated.ts';
+import type { Wire } from './wire.ts';
+
+export interface LockScripts {
+  readonly acquire: typeof lockAcquire;
+  readonly release: typeof lockRelease;
+  readonly renew: typeof lockRenew;
+  readonly forceRelease: typeof lockForceRelease;
+  readonly describe: typeof lockDescribe;
+}
+
+/** Renews many locks of one layout in one call. Made once for each client, so that its holds share batches. */
+export function renewWith({ renew }: LockScripts, { driver }: Wire): Renew {
+  return async (locks, leaseMs, owners) => (await renew.run(driver, { locks }, { leaseMs, owners })).held;
+}
+
+export abstract class ScriptedProtocol implements LockProtocol {
+  readonly name: string;
+  readonly key: string;
+  readonly renew: Renew;
+  abstract readonly identity: string;
+  abstract readonly line: string;
+  protected readonly wire: Wire;
+  protected readonly channel: string;
+  readonly #scripts: LockScripts;
+
+  constructor(wire: Wire, name: string, scripts: LockScripts, renew: Renew) {
+    this.wire = wire;
+    this.name = name;
+    this.key = wire.rawName(name);
+    this.channel = lockChannel(this.key);
+    this.renew = renew;
+    this.#scripts = scripts;
+  }
+
+  abstract waiting(): Waiting;
+  abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
+  abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
+
+  async acquire(owner: string, leaseMs: number): Promise<'held' | { readonly remainingMs: number }> {
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const reply = await this.#scripts.acquire.run(this.wire.driver, keys, { owner, leaseMs });
+    if (reply.status === 'held') return 'held';
+    if (reply.status === 'busy') return reply;
+    // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
+    throw new DriverError(`The hold of ${owner} on "${this.name}" is over and cannot begin again`);
+  }
+
+  async release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+    const { driver, publish } = this.wire;
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const args = { owner, publish, channel: this.channel, rememberMs };
+    const reply = await this.#scripts.release.run(driver, keys, args);
+    if (reply.status === 'released') this.wire.announced(reply.announced);
+    return reply.status;
+  }
+
+  async forceRelease(requestId: string): Promise<'released' | 'free'> {
+    const { driver, publish, rememberMs } = this.wire;
+    const keys = { lock: this.key, answer: endedKey(this.key, requestId) };
+    const args = { publish, channel: this.channel, rememberMs };
+    const reply = await this.#scripts.forceRelease.run(driver, keys, args);
+    if (reply.status === 'released') this.wire.announced(reply.announced);
+    return reply.status;
+  }
+
+  async describe(): Promise<LockState> {
+    const reply = await this.#scripts.describe.run(this.wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? { remainingMs: -2, holder: null } : reply;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What the plain lock says to the server: `SET key token NX PX`, compare and delete.
+ *
+ * The layout of redlock-style libraries, which can share its keys. They announce nothing when they release,
+ * so waiting polls more often than elsewhere. The value has no room for a count: entries are counted in
+ * this process, and entering again makes sure that the token is still there.
+ */
+import type { Waiting } from '../runtime/acquire.ts';
+import type { Renew } from '../runtime/protocol.ts';
+import {
+  simpleLockAcquire,
+  simpleLockDescribe,
+  simpleLockForceRelease,
+  simpleLockRelease,
+  simpleLockRenew,
+} from '../scripts/generated.ts';
+import { ScriptedProtocol } from './scripted-protocol.ts';
+import type { Wire } from './wire.ts';
+
+export const SIMPLE_SCRIPTS = {
+  acquire: simpleLockAcquire,
+  release: simpleLockRelease,
+  renew: simpleLockRenew,
+  forceRelease: simpleLockForceRelease,
+  describe: simpleLockDescribe,
+};
+
+const POLL_MS = 250;
+
+export class SimpleProtocol extends ScriptedProtocol {
+  readonly identity: string;
+  readonly line: string;
+
+  constructor(wire: Wire, name: string, renew: Renew) {
+    super(wire, name, SIMPLE_SCRIPTS, renew);
+    this.identity = `simple-lock ${this.key}`;
+    this.line = this.identity;
+  }
+
+  waiting(): Waiting {
+    return { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
+  }
+
+  async enter(owner: string, _count: number, leaseMs: number): Promise<'held' | 'lost'> {
+    const [held] = await this.renew([this.key], leaseMs, [owner]);
+    return held === 1 ? 'held' : 'lost';
+  }
+
+  async leave(owner: string): Promise<'held' | 'lost'> {
+    return (await this.describe()).holder === owner ? 'held' : 'lost';
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * What every protocol needs to speak to the server.
+ */
+import type { Driver } from '../drivers/driver.ts';
+
+export interface Wire {
+  readonly driver: Pick<Driver, 'eval' | 'evalSha'>;
+  /** The command that wakes waiters: SPUBLISH where Redisson uses sharded channels. */
+  readonly publish: 'PUBLISH' | 'SPUBLISH';
+  /** How long the server remembers the answer of a request that may be repeated. */
+  readonly rememberMs: number;
+  /** The user's name → the main key, with mapping and prefix applied. */
+  rawName(name: string): string;
+  /** To be told whether the server took the wake-up of a release: 1 or 0. */
+  announced(taken: number): void;
+}

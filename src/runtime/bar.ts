@@ -1,0 +1,17 @@
+/**
+ * Makes sure, in the background, that an owner nobody waits for any more holds nothing and never will.
+ *
+ * The release undoes what the owner may have taken; what it leaves behind on the server refuses the owner's
+ * acquisitions that are still on their way. Should one come later than that, it ends with its lease.
+ */
+import type { LockProtocol } from './protocol.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Commands of a broken connection arrive within seconds or not at all; this is on the safe side. */
+const LATE_MS = 60_000;
+
+export function bar(runtime: Runtime, protocol: LockProtocol, owner: string, leaseMs: number): void {
+  runtime.settler.settle(`release "${protocol.name}"`, leaseMs, () =>
+    protocol.release(owner, leaseMs + LATE_MS),
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * Time, behind a seam that tests replace.
+ *
+ * Everything in the runtime measures with `now()` and sleeps with `after()`; nobody else calls
+ * `performance.now`, `setTimeout` or `Date.now`. The wall clock is never used: it jumps.
+ */
+import { uptime } from 'node:os';
+
+/** Cancels the timer it was returned for; calling it twice is harmless. */
+export type CancelTimer = () => void;
+
+export interface Clock {
+  /** Milliseconds on a clock that never goes back. Stops while the machine is suspended; see `suspendedMs`. */
+  now(): number;
+  /**
+   * How long the machine has been suspended since this clock was made, as far as can be told. Leases go
+   * on running on the server meanwhile, so a deadline counts this time too.
+   */
+  suspendedMs(): number;
+  /** Calls `fire` once, `delayMs` from now or later. The timer does not keep the process alive. */
+  after(delayMs: number, fire: () => void): CancelTimer;
+}
+
+/** Node fires a timer at once when its delay does not fit 31 bits, so long sleeps are re-armed. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** `os.uptime()` has a resolution of 10 ms and is read at another instant than the monotonic clock. */
+const SUSPEND_NOISE_MS = 500;
+
+export class SystemClock implements Clock {
+  readonly #bootOffsetMs = uptime() * 1000 - performance.now();
+
+  now(): number {
+    return performance.now();
+  }
+
+  suspendedMs(): number {
+    // The monotonic clock stands still during suspend, the time since boot does not: their difference
+    // grows by exactly the time slept.
+    const grown = uptime() * 1000 - performance.now() - this.#bootOffsetMs;
+    return grown > SUSPEND_NOISE_MS ? grown : 0;
+  }
+
+  after(delayMs: number, fire: () => void): CancelTimer {
+    const endsAt = performance.now() + delayMs;
+    let timer: NodeJS.Timeout;
+    const arm = () => {
+      const leftMs = endsAt - performance.now();
+      timer =
+        leftMs > LONGEST_TIMER_MS
+          ? setTimeout(arm, LONGEST_TIMER_MS)
+          : setTimeout(fire, Math.max(0, Math.ceil(leftMs)));
+      timer.unref();
+    };
+    arm();
+    return () => clearTimeout(timer);
+  }
+}
+
+/**
+ * The time by which leases run: monotonic time plus the time the machine was suspended, during which the
+ * server went on counting.
+ */
+export class LeaseClock {
+  readonly #clock: Clock;
+  #suspendedMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How much suspended time the last reading of `now()` contained. */
+  get suspendedMs(): number {
+    return this.#suspendedMs;
+  }
+
+  /** The present, with suspended time read afresh; costs a few microseconds. */
+  now(): number {
+    this.#suspendedMs = this.#clock.suspendedMs();
+    return this.#clock.now() + this.#suspendedMs;
+  }
+
+  /**
+   * A cheap lower bound of `now()`, for the moment before something is sent: suspended time is taken from
+   * the last reading. Too low is safe here, since a deadline that is counted from it only comes earlier.
+   */
+  sendTime(): number {
+    return this.#clock.now() + this.#suspendedMs;
+  }
+}

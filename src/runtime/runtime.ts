@@ -1,0 +1,102 @@
+/**
+ * The parts of the runtime of one client, put together once and handed to whoever needs them.
+ */
+import type { Driver } from '../drivers/driver.ts';
+import { ClosedError } from '../errors.ts';
+import { type Clock, LeaseClock } from './clock.ts';
+import type { Report } from './events.ts';
+import { Line } from './line.ts';
+import { Patience } from './patience.ts';
+import { Settler } from './settler.ts';
+import type { Tenure } from './tenure.ts';
+import { WakeHub } from './wake-hub.ts';
+import { Watchdog } from './watchdog.ts';
+
+export interface RuntimeSettings {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly watchdogMs: number;
+  readonly commandTimeoutMs: number;
+  readonly report: Report;
+}
+
+export class Runtime {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly leaseClock: LeaseClock;
+  readonly watchdogMs: number;
+  readonly commandTimeoutMs: number;
+  readonly report: Report;
+  readonly hub: WakeHub;
+  readonly settler: Settler;
+  readonly watchdog: Watchdog;
+  /** What is held at present. */
+  readonly tenures = new Set<Tenure>();
+  readonly #lines = new Map<string, Line>();
+  readonly #closing = new AbortController();
+
+  constructor({ driver, clock, watchdogMs, commandTimeoutMs, report }: RuntimeSettings) {
+    this.driver = driver;
+    this.clock = clock;
+    this.leaseClock = new LeaseClock(clock);
+    this.watchdogMs = watchdogMs;
+    this.commandTimeoutMs = commandTimeoutMs;
+    this.report = report;
+    this.hub = new WakeHub(driver, clock, report);
+    this.settler = new Settler(clock, report);
+    this.watchdog = new Watchdog(this, watchdogMs);
+  }
+
+  /** How long the server remembers the answer of a release: a caller repeats it for no longer than its time-out. */
+  get rememberMs(): number {
+    return this.commandTimeoutMs * 2;
+  }
+
+  /** @throws ClosedError */
+  assertOpen(): void {
+    this.#closing.signal.throwIfAborted();
+  }
+
+  /** The patience of one call, which also ends when the client closes. To be disposed of. */
+  patience(waitMs: number, signal: AbortSignal | undefined): Patience {
+    return new Patience(this.clock, waitMs, [this.#closing.signal, signal]);
+  }
+
+  /** The line of that id; there while somebody is in it. */
+  line(id: string): Line {
+    let line = this.#lines.get(id);
+    if (line === undefined) {
+      line = new Line(this.clock, this.hub, () => this.#lines.delete(id));
+      this.#lines.set(id, line);
+    }
+    return line;
+  }
+
+  /** Something changed in this process that the head of that line should look at, without waiting for a message. */
+  look(lineId: string): void {
+    this.#lines.get(lineId)?.wake();
+  }
+
+  /**
+   * Stops new work, turns waiters away, tells holders, releases what they held, and drops connections; gives
+   * the server one command time-out to answer.
+   */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort(new ClosedError());
+    for (const tenure of [...this.tenures]) tenure.revoke('closed');
+    // Waiters that were turned away with an attempt under way have it undone as soon as they run.
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => {
+      const cancel = this.clock.after(this.commandTimeoutMs, resolve);
+      void this.settler.drained().then(() => {
+        cancel();
+        resolve();
+      });
+    });
+    this.settler.close();
+    this.watchdog.close();
+    this.hub.close();
+    await this.driver.close();
+  }
+}

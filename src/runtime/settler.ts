@@ -1,0 +1,57 @@
+/**
+ * Cleans up in the background what nobody waits for any more: acquisitions that may have run though their
+ * caller was told otherwise, and holds that were lost while the server could not be asked.
+ *
+ * A task repeats until the server has answered, or until the lease in question is over anyway. The script
+ * behind it also bars the owner for the future, so that a command still under way cannot take effect later.
+ */
+import { classify } from '../drivers/outcome.ts';
+import { Backoff } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import type { Report } from './events.ts';
+
+export class Settler {
+  readonly #clock: Clock;
+  readonly #report: Report;
+  readonly #tasks = new Set<Promise<void>>();
+  #closed = false;
+
+  constructor(clock: Clock, report: Report) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  /** Repeats an idempotent call until it is answered, for at most this long. */
+  settle(what: string, forMs: number, call: () => Promise<unknown>): void {
+    if (this.#closed) return;
+    const task = this.#repeat(what, this.#clock.now() + forMs, call);
+    this.#tasks.add(task);
+    void task.then(() => this.#tasks.delete(task));
+  }
+
+  /** Resolves when every task has ended, also those that come while it waits. */
+  async drained(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** Tasks under way make no further attempt. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #repeat(what: string, until: number, call: () => Promise<unknown>): Promise<void> {
+    const backoff = new Backoff(50, 1_000);
+    for (;;) {
+      try {
+        await call();
+        return;
+      } catch (error) {
+        if (classify(error) === 'refused' || this.#clock.now() >= until || this.#closed) {
+          this.#report('error', { error, during: what });
+          return;
+        }
+        await new Promise<void>((resolve) => this.#clock.after(backoff.next(), resolve));
+      }
+    }
+  }
+}

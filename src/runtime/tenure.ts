@@ -1,0 +1,267 @@
+/**
+ * One owner's possession of one lock, from the grant to the last release or the loss.
+ *
+ * An owner that enters again shares its tenure: one field in Redis, one lease, one deadline, one loss. The
+ * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
+ * lost it stays lost, whatever the server says later.
+ */
+import { LeaseLostError, type LossReason } from '../errors.ts';
+import { bar } from './bar.ts';
+import type { CancelTimer } from './clock.ts';
+import { deadlineOf } from './lease.ts';
+import { persist } from './persist.ts';
+import type { LockProtocol } from './protocol.ts';
+import type { Runtime } from './runtime.ts';
+
+/** An entry of a tenure: what the user's handle stands on. */
+export interface Entry {
+  /** Taken without a lease of its own: the watchdog keeps the tenure alive while this entry lasts. */
+  readonly renewed: boolean;
+  /** Told once when the tenure is lost while this entry lasts. */
+  onLost(error: LeaseLostError): void;
+}
+
+/** How a tenure begins: what was asked for, when, and as whom. */
+export interface Grant {
+  readonly owner: string;
+  readonly sentAt: number;
+  readonly leaseMs: number;
+}
+
+export class Tenure {
+  readonly protocol: LockProtocol;
+  readonly owner: string;
+  readonly #runtime: Runtime;
+  readonly #entries = new Set<Entry>();
+  readonly #whenOver: () => void;
+  #state: 'held' | 'lost' | 'over' = 'held';
+  #lost: LeaseLostError | undefined;
+  #deadline: number;
+  /** When the lease that the server last confirmed ends there, and how long it was. */
+  #leaseEndsAt: number;
+  #leaseMs: number;
+  /** What the lease clock had added for suspended time when the deadline was last set. */
+  #suspendedMs: number;
+  #cancelDeadline: CancelTimer | undefined;
+  /** Changes of the count go one after the other, so that they arrive in order. */
+  #changing: Promise<unknown> = Promise.resolve();
+  #releasing: Promise<boolean> | undefined;
+  /** The last renewal failed; a deadline that passes now passes because of that. */
+  renewalFailing = false;
+
+  constructor(runtime: Runtime, protocol: LockProtocol, grant: Grant, first: Entry, whenOver: () => void) {
+    this.#runtime = runtime;
+    this.protocol = protocol;
+    this.owner = grant.owner;
+    this.#whenOver = whenOver;
+    this.#deadline = deadlineOf(grant.sentAt, grant.leaseMs);
+    this.#leaseEndsAt = grant.sentAt + grant.leaseMs;
+    this.#leaseMs = grant.leaseMs;
+    this.#suspendedMs = runtime.leaseClock.suspendedMs;
+    this.#entries.add(first);
+    runtime.tenures.add(this);
+    runtime.watchdog.attend();
+    this.#armDeadline();
+    this.#watch();
+  }
+
+  /** How often it is entered at present. */
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  /** The entry made last of those that last. */
+  get latestEntry(): Entry | undefined {
+    return [...this.#entries].at(-1);
+  }
+
+  get isHeld(): boolean {
+    return this.#state === 'held';
+  }
+
+  /** Milliseconds until the holder must stop relying on it; 0 once lost or released. */
+  get remainingMs(): number {
+    if (this.#state !== 'held') return 0;
+    return Math.max(0, this.#deadline - this.#runtime.leaseClock.now());
+  }
+
+  /** @throws LeaseLostError when it is lost, also when nothing has noticed yet because the process slept */
+  assertHeld(): void {
+    this.isStillHeld();
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  /** A lease that was asked for at `sentAt` has been confirmed. */
+  prolonged(sentAt: number, leaseMs: number): void {
+    this.#leaseEndsAt = Math.max(this.#leaseEndsAt, sentAt + leaseMs);
+    this.#leaseMs = Math.max(this.#leaseMs, leaseMs);
+    if (this.isStillHeld()) {
+      this.#deadline = Math.max(this.#deadline, deadlineOf(sentAt, leaseMs));
+      this.#suspendedMs = this.#runtime.leaseClock.suspendedMs;
+      this.renewalFailing = false;
+    } else if (this.#state === 'lost') {
+      // Too late: the holder has been told. Nobody would release what the server just prolonged.
+      this.#releaseInBackground();
+    }
+  }
+
+  /**
+   * Enters once more. Answers false when the last entry was taken back meanwhile and there is nothing left
+   * to enter.
+   *
+   * @throws LeaseLostError when the tenure is lost; it is never taken anew
+   */
+  enter(entry: Entry, leaseMs: number): Promise<boolean> {
+    return this.#inOrder(async () => {
+      if (this.#state === 'over') return false;
+      this.assertHeld();
+      const sentAt = this.#runtime.leaseClock.sendTime();
+      const count = this.#entries.size + 1;
+      const answer = await this.#ask(`re-enter "${this.protocol.name}"`, () =>
+        this.protocol.enter(this.owner, count, leaseMs),
+      );
+      if (answer === 'lost') this.lose('notOwner');
+      else this.prolonged(sentAt, leaseMs);
+      this.assertHeld();
+      this.#entries.add(entry);
+      this.#watch();
+      return true;
+    });
+  }
+
+  /** Gives the tenure at least this much time from now. */
+  async extend(leaseMs: number): Promise<void> {
+    this.assertHeld();
+    const sentAt = this.#runtime.leaseClock.sendTime();
+    const [held] = await this.#ask(`extend "${this.protocol.name}"`, () =>
+      this.protocol.renew([this.protocol.key], leaseMs, [this.owner]),
+    );
+    if (held === 1) this.prolonged(sentAt, leaseMs);
+    else this.lose('notOwner');
+    this.assertHeld();
+  }
+
+  /**
+   * Takes an entry back; the last one releases the lock. Answers whether it was held until now.
+   *
+   * @throws OutcomeUnknownError when no answer could be had; the release goes on in the background
+   */
+  leave(entry: Entry): Promise<boolean> {
+    // From here on the entry no longer counts as held, whatever the server answers and when.
+    const heldUntilNow = this.isStillHeld();
+    this.#entries.delete(entry);
+    if (!heldUntilNow) return this.#entries.size > 0 ? Promise.resolve(false) : this.#release();
+    this.#watch();
+    // Whether it is the last one is decided when its turn comes: an entry may be on its way in.
+    return this.#inOrder(() => (this.#entries.size > 0 ? this.#leaveOne() : this.#release()));
+  }
+
+  /** Ends the tenure without its holder's doing, and tells every entry. */
+  lose(reason: LossReason): void {
+    if (this.#state !== 'held') return;
+    this.#state = 'lost';
+    this.#stopTimers();
+    this.#lost = new LeaseLostError(this.protocol.name, this.owner, reason);
+    for (const entry of [...this.#entries]) entry.onLost(this.#lost);
+    this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
+    this.#runtime.look(this.protocol.line);
+    if (reason === 'unreachable') {
+      // A renewal whose reply never came may have prolonged it, or may do so yet. Not before the lease that
+      // the holder knew of is over: until then it may still be busy stopping.
+      const leaseLeftMs = Math.max(0, this.#leaseEndsAt - this.#runtime.leaseClock.now());
+      this.#runtime.clock.after(leaseLeftMs, () => this.#releaseInBackground());
+    }
+  }
+
+  /** Loses it on purpose: the holder is told first, then the server is. */
+  revoke(reason: LossReason): void {
+    this.lose(reason);
+    this.#releaseInBackground();
+  }
+
+  /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
+  isStillHeld(now: number = this.#runtime.leaseClock.now()): boolean {
+    if (this.#state !== 'held') return false;
+    if (now < this.#deadline) return true;
+    const awakeAt = this.#runtime.clock.now() + this.#suspendedMs;
+    if (awakeAt < this.#deadline) this.lose('suspended');
+    else this.lose(this.renewalFailing ? 'unreachable' : 'expired');
+    return false;
+  }
+
+  #armDeadline(): void {
+    const leftMs = this.#deadline - this.#runtime.leaseClock.sendTime();
+    this.#cancelDeadline = this.#runtime.clock.after(Math.max(0, leftMs), () => {
+      // Renewals move the deadline, not the timer: most of the time there is just more to wait for.
+      if (this.isStillHeld()) this.#armDeadline();
+    });
+  }
+
+  /** The watchdog is needed while an entry without a lease of its own lasts, and only then. */
+  #watch(): void {
+    if (this.#state !== 'held') return;
+    const { watchdog } = this.#runtime;
+    if ([...this.#entries].some((entry) => entry.renewed)) watchdog.watch(this);
+    else watchdog.unwatch(this);
+  }
+
+  #stopTimers(): void {
+    this.#cancelDeadline?.();
+    this.#runtime.watchdog.unwatch(this);
+    this.#runtime.tenures.delete(this);
+  }
+
+  async #leaveOne(): Promise<boolean> {
+    const count = this.#entries.size;
+    const answer = await this.#ask(`leave "${this.protocol.name}"`, () =>
+      this.protocol.leave(this.owner, count),
+    );
+    if (answer === 'lost') this.lose('notOwner');
+    return answer === 'held';
+  }
+
+  /** Several entries may leave at once, and each then finds none left: they share one release. */
+  #release(): Promise<boolean> {
+    this.#releasing ??= this.#releaseOnce();
+    return this.#releasing;
+  }
+
+  async #releaseOnce(): Promise<boolean> {
+    this.#whenOver();
+    if (!this.isStillHeld()) {
+      this.#releaseInBackground();
+      return false;
+    }
+    this.#state = 'over';
+    this.#stopTimers();
+    try {
+      const answer = await this.#ask(`release "${this.protocol.name}"`, () =>
+        this.protocol.release(this.owner, this.#runtime.rememberMs),
+      );
+      if (answer === 'lost') {
+        this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason: 'notOwner' });
+      }
+      return answer === 'released';
+    } catch (error) {
+      this.#releaseInBackground();
+      throw error;
+    } finally {
+      this.#runtime.look(this.protocol.line);
+    }
+  }
+
+  #releaseInBackground(): void {
+    bar(this.#runtime, this.protocol, this.owner, this.#leaseMs);
+  }
+
+  #ask<T>(what: string, call: () => Promise<T>): Promise<T> {
+    return persist(this.#runtime.clock, this.#runtime.commandTimeoutMs, what, call);
+  }
+
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#changing.then(change);
+    // The next change waits for this one, however it ended; its failure is its caller's to handle.
+    this.#changing = done.catch(() => undefined);
+    return done;
+  }
+}

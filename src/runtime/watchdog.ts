@@ -1,0 +1,148 @@
+/**
+ * Keeps holds alive while their process lives: one timer, renewals in batches.
+ *
+ * Every tenure is renewed at a third of the lease. A batch that fails is repeated with short pauses until
+ * its tenures are renewed, released or past their deadlines; batches do not wait for each other. The
+ * deadlines themselves are the tenures' own business. The same timer notices when the event loop was
+ * blocked or the machine slept.
+ */
+import { classify } from '../drivers/outcome.ts';
+import { Backoff } from './backoff.ts';
+import type { CancelTimer } from './clock.ts';
+import type { Renew } from './protocol.ts';
+import type { Runtime } from './runtime.ts';
+import type { Tenure } from './tenure.ts';
+
+/** Locks for each renewal script, as many as Redisson takes. */
+const BATCH = 100;
+
+/** The timer runs at least this often while something is held: a suspended machine is noticed on waking. */
+const PULSE_MS = 1_000;
+
+/** A timer that comes this late was kept from running. */
+const STALL_MS = 500;
+
+export class Watchdog {
+  readonly #runtime: Runtime;
+  readonly #leaseMs: number;
+  /** When each tenure is to be renewed. All wait equally long, so the map is in order of due time. */
+  readonly #dueAt = new Map<Tenure, number>();
+  /** Being renewed at present; taken out of the queue until it is settled. */
+  readonly #renewing = new Set<Tenure>();
+  #cancelTick: CancelTimer | undefined;
+
+  constructor(runtime: Runtime, leaseMs: number) {
+    this.#runtime = runtime;
+    this.#leaseMs = leaseMs;
+  }
+
+  get #periodMs(): number {
+    return this.#leaseMs / 3;
+  }
+
+  /** Something is held: the timer runs from here on until nothing is. */
+  attend(): void {
+    if (this.#cancelTick === undefined) this.#arm();
+  }
+
+  /** Starts renewing, if it is not being renewed already. */
+  watch(tenure: Tenure): void {
+    if (this.#dueAt.has(tenure) || this.#renewing.has(tenure)) return;
+    this.#dueAt.set(tenure, this.#runtime.clock.now() + this.#periodMs);
+  }
+
+  unwatch(tenure: Tenure): void {
+    this.#dueAt.delete(tenure);
+    this.#renewing.delete(tenure);
+  }
+
+  close(): void {
+    this.#cancelTick?.();
+    this.#cancelTick = undefined;
+    this.#dueAt.clear();
+    this.#renewing.clear();
+  }
+
+  #arm(): void {
+    const now = this.#runtime.clock.now();
+    const [nextDueAt = Number.POSITIVE_INFINITY] = this.#dueAt.values();
+    const delayMs = Math.min(Math.max(0, nextDueAt - now), PULSE_MS);
+    this.#cancelTick = this.#runtime.clock.after(delayMs, () => this.#tick(now + delayMs));
+  }
+
+  #tick(expectedAt: number): void {
+    const { clock, leaseClock, report, tenures } = this.#runtime;
+    const lateMs = clock.now() - expectedAt;
+    const suspendedMs = leaseClock.suspendedMs;
+    const leaseNow = leaseClock.now();
+    if (lateMs > STALL_MS) report('stalled', { lateMs: Math.round(lateMs) });
+    if (leaseClock.suspendedMs !== suspendedMs) {
+      // Timers stand still while the machine sleeps, leases on the server do not.
+      for (const tenure of [...tenures]) tenure.isStillHeld(leaseNow);
+    }
+    this.#renewDue(leaseNow);
+    this.#cancelTick = undefined;
+    if (tenures.size > 0) this.#arm();
+  }
+
+  /** Takes a little more than is due, so that holds taken one after another end up in one batch. */
+  #renewDue(leaseNow: number): void {
+    const dueBy = this.#runtime.clock.now() + this.#periodMs / 10;
+    const byKind = new Map<Renew, Tenure[]>();
+    for (const [tenure, dueAt] of this.#dueAt) {
+      if (dueAt > dueBy) break;
+      // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
+      if (!tenure.isStillHeld(leaseNow)) continue;
+      this.#dueAt.delete(tenure);
+      this.#renewing.add(tenure);
+      const kind = byKind.get(tenure.protocol.renew);
+      if (kind === undefined) byKind.set(tenure.protocol.renew, [tenure]);
+      else kind.push(tenure);
+    }
+    for (const [renew, due] of byKind) {
+      for (let i = 0; i < due.length; i += BATCH) void this.#renew(renew, due.slice(i, i + BATCH));
+    }
+  }
+
+  async #renew(renew: Renew, batch: Tenure[]): Promise<void> {
+    const backoff = new Backoff(50, 1_000);
+    let tenures = batch;
+    while (tenures.length > 0) {
+      try {
+        await this.#renewOnce(renew, tenures);
+        return;
+      } catch (error) {
+        tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.isStillHeld());
+        for (const tenure of tenures) this.#tellRisk(tenure, error);
+        if (classify(error) === 'refused' && tenures.length > 1) {
+          // One key the server refuses must not take the others with it.
+          for (const tenure of tenures) void this.#renew(renew, [tenure]);
+          return;
+        }
+        await new Promise<void>((resolve) => this.#runtime.clock.after(backoff.next(), resolve));
+        tenures = tenures.filter((tenure) => this.#renewing.has(tenure));
+      }
+    }
+  }
+
+  async #renewOnce(renew: Renew, tenures: readonly Tenure[]): Promise<void> {
+    const sentAt = this.#runtime.leaseClock.sendTime();
+    const keys = tenures.map((tenure) => tenure.protocol.key);
+    const owners = tenures.map((tenure) => tenure.owner);
+    const held = await renew(keys, this.#leaseMs, owners);
+    for (const [i, tenure] of tenures.entries()) {
+      const wanted = this.#renewing.delete(tenure);
+      if (held[i] === 1) tenure.prolonged(sentAt, this.#leaseMs);
+      // A tenure released meanwhile is rightly gone from the server.
+      else if (wanted) tenure.lose('notOwner');
+      if (wanted && tenure.isHeld) this.watch(tenure);
+    }
+  }
+
+  #tellRisk(tenure: Tenure, error: unknown): void {
+    if (tenure.renewalFailing) return;
+    tenure.renewalFailing = true;
+    const { name } = tenure.protocol;
+    this.#runtime.report('atRisk', { name, owner: tenure.owner, remainingMs: tenure.remainingMs, error });
+  }
+}

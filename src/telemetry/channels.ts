@@ -1,0 +1,26 @@
+/**
+ * Where events leave the process's own business: one diagnostics channel for every client.
+ *
+ * Subscribe with `diagnostics_channel.subscribe('holdfast', …)`; nothing is built when nobody does.
+ */
+import { channel } from 'node:diagnostics_channel';
+import type { ClientEvents } from '../runtime/events.ts';
+
+/** What is published on the `holdfast` diagnostics channel. */
+export type Diagnostic = {
+  [Name in keyof ClientEvents]: {
+    readonly clientId: string;
+    readonly event: Name;
+    readonly payload: ClientEvents[Name];
+  };
+}[keyof ClientEvents];
+
+const holdfast = channel('holdfast');
+
+export function publish<Name extends keyof ClientEvents>(
+  clientId: string,
+  event: Name,
+  payload: ClientEvents[Name],
+): void {
+  if (holdfast.hasSubscribers) holdfast.publish({ clientId, event, payload });
+}

@@ -1,0 +1,51 @@
+import { createClient, RESP_TYPES } from 'redis';
+import { describe, expect, it } from 'vitest';
+import { nodeRedisDriver } from '../../src/drivers/node-redis.ts';
+import { classify } from '../../src/drivers/outcome.ts';
+import { type ClientSettings, type ConnectedClient, describeDriver } from './driver-contract.ts';
+
+function options({ port, username, password, db, keyPrefix }: ClientSettings) {
+  return {
+    socket: { host: '127.0.0.1', port },
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(db !== undefined && { database: db }),
+    ...(keyPrefix !== undefined && { keyPrefix }),
+  };
+}
+
+describeDriver({
+  title: 'node-redis 6 on RESP3',
+  hasKeyPrefix: true,
+  async connect(settings): Promise<ConnectedClient> {
+    const client = createClient({ ...options(settings), RESP: 3 });
+    client.on('error', () => {});
+    await client.connect();
+    return { driver: nodeRedisDriver(client), user: client, close: async () => client.destroy() };
+  },
+});
+
+describeDriver({
+  title: 'node-redis 6 on RESP2, with settings that change replies',
+  hasKeyPrefix: true,
+  async connect(settings): Promise<ConnectedClient> {
+    const client = createClient({
+      ...options(settings),
+      RESP: 2,
+      pingInterval: 60_000,
+      commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.NUMBER]: String } },
+    });
+    client.on('error', () => {});
+    await client.connect();
+    return { driver: nodeRedisDriver(client), user: client, close: async () => client.destroy() };
+  },
+});
+
+describe('a node-redis client that was never connected', () => {
+  it('rejects with the words of the library, before anything is sent', async () => {
+    const driver = nodeRedisDriver(createClient());
+    const error: unknown = await driver.eval('return 1', [], []).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: 'The client is closed' });
+    expect(classify(error)).toBe('transient');
+  });
+});

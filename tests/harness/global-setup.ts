@@ -1,0 +1,46 @@
+/**
+ * Runs once around the whole test run: finds a server, tells the tests where it is, and reports at the
+ * end what was skipped. On CI a skipped test makes the run fail.
+ */
+import type { TestProject } from 'vitest/node';
+import { type FoundServer, findServer } from './find-server.ts';
+import { namesOfSkipped } from './skipped.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The server that all tests share; names are random, so they do not meet. */
+    serverUrl: string;
+    serverKind: 'url' | 'process' | 'embedded';
+    /** The program that tests start servers of their own with; null when there is none. */
+    serverBinary: string | null;
+  }
+}
+
+let found: FoundServer | undefined;
+let project: TestProject | undefined;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export async function setup(started: TestProject): Promise<void> {
+  project = started;
+  found = await findServer(say);
+  say(`Tests run against ${found.description}`);
+  started.provide('serverUrl', found.url);
+  started.provide('serverKind', found.kind);
+  started.provide('serverBinary', found.binary);
+}
+
+export async function teardown(): Promise<void> {
+  await found?.close();
+  if (project === undefined) return;
+  const skipped = namesOfSkipped(project.vitest);
+  if (skipped.length === 0) return;
+  say(`Skipped ${skipped.length} tests:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
+  const { CI = '' } = process.env;
+  if (CI !== '') {
+    say('On CI nothing may be skipped: the run fails.');
+    process.exitCode = 1;
+  }
+}

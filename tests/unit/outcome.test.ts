@@ -1,0 +1,186 @@
+import { ReplyError } from 'ioredis';
+import {
+  ClientClosedError,
+  ClientOfflineError,
+  DisconnectsClientError,
+  ErrorReply,
+  SimpleError,
+} from 'redis';
+import * as redis5 from 'redis5';
+import { describe, expect, it } from 'vitest';
+import { classify, type Outcome, toHoldfastError } from '../../src/drivers/outcome.ts';
+import { ClosedError, DriverError, OptionError, OutcomeUnknownError } from '../../src/errors.ts';
+
+const SHA1 = 'a4b3bce979b6dfde4324b277660fe80ee57acf7a';
+/** How Redis 7 and later word the error of a command that a script called. */
+const since7 = (text: string) => `${text} script: ${SHA1}, on @user_script:3.`;
+/** How Redis before 7 does. */
+const before7 = (text: string) => `ERR Error running script (call to f_${SHA1}): @user_script:3: ${text}`;
+
+function systemError(code: string, syscall: string): Error {
+  return Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
+}
+
+function reply(text: string): Error {
+  return new ReplyError(text) as Error;
+}
+
+const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+const OOM = "OOM command not allowed when used memory > 'maxmemory'.";
+
+const REPLIES: [Outcome, string][] = [
+  ['transient', 'MOVED 3999 127.0.0.1:6381'],
+  ['transient', 'ASK 3999 127.0.0.1:6381'],
+  ['transient', 'TRYAGAIN Multiple keys request during rehashing of slot'],
+  ['transient', 'CLUSTERDOWN Hash slot not served'],
+  ['transient', 'LOADING Redis is loading the dataset in memory'],
+  ['transient', 'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.'],
+  ['transient', "READONLY You can't write against a read only replica."],
+  ['transient', since7("READONLY You can't write against a read only replica.")],
+  ['transient', before7("-READONLY You can't write against a read only replica.")],
+  ['transient', "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."],
+  ['transient', 'NOREPLICAS Not enough good replicas to write.'],
+  ['transient', 'MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.'],
+  ['transient', 'ERR max number of clients reached'],
+  ['refused', OOM],
+  ['refused', before7(`-${OOM}`)],
+  ['refused', 'NOAUTH Authentication required.'],
+  ['refused', 'WRONGPASS invalid username-password pair or user is disabled.'],
+  ['refused', "NOPERM this user has no permissions to run the 'evalsha' command"],
+  ['refused', since7(WRONGTYPE)],
+  ['refused', before7(WRONGTYPE)],
+  ['refused', 'NOSCRIPT No matching script. Please use EVAL.'],
+  ['refused', 'ERR unknown command'],
+  ['refused', "CROSSSLOT Keys in request don't hash to the same slot"],
+  ['refused', 'BUSYGROUP Consumer Group name already exists'],
+  ['refused', 'OURS a code nobody has heard of'],
+  ['refused', 'no code at all'],
+];
+
+describe('classify', () => {
+  it.each(REPLIES)('says %s of the reply "%s", whichever library gives it', (outcome, text) => {
+    for (const error of [
+      reply(text),
+      new SimpleError(text),
+      new ErrorReply(text),
+      new redis5.SimpleError(text),
+    ]) {
+      expect(classify(error)).toBe(outcome);
+    }
+  });
+
+  it.each(REPLIES.filter(([, text]) => !/^(?:OURS|BUSYGROUP|no) /.test(text)))(
+    'says %s of the reply "%s" also when a bundler has renamed its class',
+    (outcome, text) => {
+      expect(classify(new Error(text))).toBe(outcome);
+    },
+  );
+
+  it.each([
+    ['connection refused', systemError('ECONNREFUSED', 'connect')],
+    ['all addresses refused', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })],
+    ['no such host', systemError('ENOTFOUND', 'getaddrinfo')],
+    ['no route', systemError('EHOSTUNREACH', 'connect')],
+    ['no such socket', systemError('ENOENT', 'connect')],
+    ['closed node-redis client', new ClientClosedError()],
+    ['offline node-redis client', new ClientOfflineError()],
+    ['closed node-redis 5 client', new redis5.ClientClosedError()],
+    ['full node-redis queue', new Error('The queue is full')],
+    ['offline ioredis', new Error("Stream isn't writeable and enableOfflineQueue options is false")],
+    ['our error for one of them', new DriverError('x', { cause: systemError('ECONNREFUSED', 'connect') })],
+  ])('says transient of what was certainly not sent: %s', (_, error) => {
+    expect(classify(error)).toBe('transient');
+  });
+
+  it.each([
+    ['reset', systemError('ECONNRESET', 'read')],
+    ['broken pipe', systemError('EPIPE', 'write')],
+    ['timed out', systemError('ETIMEDOUT', 'read')],
+    ['route lost while connected', systemError('EHOSTUNREACH', 'read')],
+    ['closed ioredis', new Error('Connection is closed.')],
+    ['ioredis time-out', new Error('Command timed out')],
+    [
+      'ioredis retries',
+      new Error('Reached the max retries per request limit (which is 0). Refer to "maxRetriesPerRequest"'),
+    ],
+    ['ioredis flush', new Error('Command aborted due to connection close')],
+    ['node-redis socket', new Error('Socket closed unexpectedly')],
+    ['node-redis destroy', new DisconnectsClientError()],
+    ['our deadline', new OutcomeUnknownError('No answer from the server within 100 ms')],
+    ['our error for one of them', new DriverError('x', { cause: new Error('Connection is closed.') })],
+    ['a word in capitals that is no code', new Error('TLS handshake failed')],
+    ['an error nobody knows', new TypeError('x is not a function')],
+    ['no error at all', 'MOVED 1 127.0.0.1:1'],
+    ['nothing', undefined],
+  ])('says unknown of the rest: %s', (_, error) => {
+    expect(classify(error)).toBe('unknown');
+  });
+
+  it('says refused of what the libraries and we refuse to send', () => {
+    const subscribed = 'Connection in subscriber mode, only subscriber commands may be used';
+    for (const error of [new Error(subscribed), new ClosedError(), new OptionError('no')]) {
+      expect(classify(error)).toBe('refused');
+    }
+  });
+});
+
+describe('toHoldfastError', () => {
+  const what = 'Acquiring "orders"';
+
+  it('leaves our own errors alone', () => {
+    for (const error of [new ClosedError(), new OutcomeUnknownError('x'), new OptionError('x')]) {
+      expect(toHoldfastError(error, what)).toBe(error);
+    }
+  });
+
+  it('keeps the cause and says that the outcome is unknown', () => {
+    const cause = new Error('Connection is closed.');
+    const error = toHoldfastError(cause, what);
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error).toMatchObject({
+      message: 'Acquiring "orders": no answer says whether it happened (Connection is closed.)',
+      cause,
+    });
+    expect(toHoldfastError(undefined, what)).toBeInstanceOf(OutcomeUnknownError);
+  });
+
+  it.each([
+    [since7(WRONGTYPE), 'the key holds something that is not a lock; it was left untouched'],
+    [before7(WRONGTYPE), 'the key holds something that is not a lock; it was left untouched'],
+    [
+      "NOPERM this user has no permissions to run the 'evalsha' command",
+      "the server's access rules forbid it: this user has no permissions to run the 'evalsha' command",
+    ],
+    [
+      since7("ERR The user executing the script can't run this command or subcommand"),
+      "the server's access rules forbid it: The user executing the script can't run this command or subcommand",
+    ],
+    ['NOAUTH Authentication required.', 'the server asks for a password and the client was given none'],
+    [
+      'WRONGPASS invalid username-password pair or user is disabled.',
+      'the server does not accept the username and password the client was given',
+    ],
+    [since7(OOM), 'the server is out of memory (maxmemory) and takes no more writes'],
+    [before7(`-${OOM}`), 'the server is out of memory (maxmemory) and takes no more writes'],
+    ["READONLY You can't write against a read only replica.", 'the server is a read-only replica'],
+    ['ERR unknown command', 'unknown command'],
+    ['OURS says no', 'OURS says no'],
+  ])('explains "%s"', (text, explanation) => {
+    const cause = reply(text);
+    const error = toHoldfastError(cause, what);
+    expect(error).toBeInstanceOf(DriverError);
+    expect(error.message).toBe(`Acquiring "orders" failed: ${explanation}`);
+    expect(error.cause).toBe(cause);
+  });
+
+  it('says that a server cannot be reached, also when the error has no words', () => {
+    const refused = systemError('ECONNREFUSED', 'connect');
+    expect(toHoldfastError(refused, what).message).toBe(
+      'Acquiring "orders" failed: the server cannot be reached (connect ECONNREFUSED)',
+    );
+    const wordless = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+    expect(toHoldfastError(wordless, what).message).toBe(
+      'Acquiring "orders" failed: the server cannot be reached (ECONNREFUSED)',
+    );
+  });
+});

@@ -1,0 +1,233 @@
+/** Positions, the NOSCRIPT fallback and the decoding of replies, against a driver that records. */
+import { describe, expect, it } from 'vitest';
+import type { ScriptArgument, ScriptReply } from '../../src/drivers/driver.ts';
+import { DriverError } from '../../src/errors.ts';
+import { defineScript } from '../../src/scripts/script.ts';
+
+type Call = {
+  how: 'eval' | 'evalSha';
+  script: string;
+  keys: readonly string[];
+  args: readonly ScriptArgument[];
+};
+
+/** Gives the answers one after the other; an Error is a rejection. */
+function recordingDriver(...answers: (ScriptReply | Error)[]) {
+  const calls: Call[] = [];
+  const answer =
+    (how: Call['how']) =>
+    async (
+      script: string,
+      keys: readonly string[],
+      args: readonly ScriptArgument[],
+    ): Promise<ScriptReply> => {
+      calls.push({ how, script, keys, args });
+      const next = answers.shift();
+      if (next === undefined) throw new Error('no answer left');
+      if (next instanceof Error) throw next;
+      return next;
+    };
+  return { calls, eval: answer('eval'), evalSha: answer('evalSha') };
+}
+
+const take = defineScript<
+  { lock: string; ended: string },
+  { owner: string; leaseMs: number; payload: Buffer },
+  { status: 'held' } | { status: 'busy'; remainingMs: number; holder: string | null }
+>({
+  name: 'lock/take',
+  sha1: 'ab12',
+  source: 'return 1',
+  keys: ['lock', 'ended'],
+  args: [
+    ['owner', 'string'],
+    ['leaseMs', 'integer'],
+    ['payload', 'bytes'],
+  ],
+  replies: {
+    held: [],
+    busy: [
+      ['remainingMs', 'integer'],
+      ['holder', 'string?'],
+    ],
+  },
+});
+
+const many = defineScript<
+  { first: string; locks: readonly string[] },
+  { leaseMs: number; counts: readonly number[] },
+  { status: 'renewed'; total: number; held: number[] } | { status: 'named'; names: string[] }
+>({
+  name: 'lock/many',
+  sha1: 'cd34',
+  source: 'return 2',
+  keys: ['first'],
+  variadicKey: 'locks',
+  args: [
+    ['leaseMs', 'integer'],
+    ['counts', 'integer...'],
+  ],
+  replies: {
+    renewed: [
+      ['total', 'integer'],
+      ['held', 'integer...'],
+    ],
+    named: [['names', 'string...']],
+  },
+});
+
+const keys = { ended: 'E', lock: 'L' };
+const args = { payload: Buffer.from([0xff, 0x00]), leaseMs: 30_000, owner: 'me' };
+
+describe('positions', () => {
+  it('come from the descriptor, not from the order of the object', async () => {
+    const driver = recordingDriver(['held']);
+    await take.run(driver, keys, args);
+    expect(driver.calls).toEqual([
+      { how: 'evalSha', script: 'ab12', keys: ['L', 'E'], args: ['me', '30000', Buffer.from([0xff, 0x00])] },
+    ]);
+  });
+
+  it('put a list after the fixed ones', async () => {
+    const driver = recordingDriver(['named']);
+    await many.run(driver, { locks: ['B', 'C'], first: 'A' }, { counts: [7, -8, 0], leaseMs: 5 });
+    expect(driver.calls[0]?.keys).toEqual(['A', 'B', 'C']);
+    expect(driver.calls[0]?.args).toEqual(['5', '7', '-8', '0']);
+  });
+
+  it('take an empty list', async () => {
+    const driver = recordingDriver(['named']);
+    await many.run(driver, { locks: [], first: 'A' }, { counts: [], leaseMs: 5 });
+    expect(driver.calls[0]?.keys).toEqual(['A']);
+    expect(driver.calls[0]?.args).toEqual(['5']);
+  });
+
+  it('write the largest integers as plain digits', async () => {
+    const driver = recordingDriver(['held']);
+    await take.run(driver, keys, { ...args, leaseMs: Number.MAX_SAFE_INTEGER });
+    expect(driver.calls[0]?.args[1]).toBe('9007199254740991');
+  });
+});
+
+describe('a value of the wrong type', () => {
+  it.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
+    'is refused: %s for an integer',
+    async (leaseMs) => {
+      const driver = recordingDriver(['held']);
+      const refused = expect(take.run(driver, keys, { ...args, leaseMs })).rejects;
+      await refused.toThrow(
+        new TypeError(`Script lock/take: "leaseMs" must be a safe integer, not ${leaseMs}`),
+      );
+      expect(driver.calls).toEqual([]);
+    },
+  );
+
+  it('is refused in a list', async () => {
+    const driver = recordingDriver(['named']);
+    await expect(
+      many.run(driver, { first: 'A', locks: [] }, { leaseMs: 1, counts: [1, 0.5] }),
+    ).rejects.toThrow(new TypeError('Script lock/many: "counts" must be a safe integer, not 0.5'));
+  });
+
+  it.each([
+    [{ ...keys, ended: undefined }, args, 'the key "ended" must be a string, not undefined'],
+    [keys, { ...args, owner: undefined }, '"owner" must be a string, not undefined'],
+    [keys, { ...args, leaseMs: '5' }, '"leaseMs" must be a safe integer, not string'],
+    [keys, { ...args, payload: 'text' }, '"payload" must be a Buffer, not string'],
+  ])('is refused where the types were circumvented (%#)', async (badKeys, badArgs, message) => {
+    const driver = recordingDriver(['held']);
+    await expect(take.run(driver, badKeys as typeof keys, badArgs as typeof args)).rejects.toThrow(
+      new TypeError(`Script lock/take: ${message}`),
+    );
+    expect(driver.calls).toEqual([]);
+  });
+});
+
+describe('NOSCRIPT', () => {
+  it('is answered with the source, same keys and arguments', async () => {
+    const driver = recordingDriver(new Error('NOSCRIPT No matching script. Please use EVAL.'), ['held']);
+    expect(await take.run(driver, keys, args)).toEqual({ status: 'held' });
+    expect(driver.calls.map(({ how, script }) => [how, script])).toEqual([
+      ['evalSha', 'ab12'],
+      ['eval', 'return 1'],
+    ]);
+    expect(driver.calls[1]?.keys).toEqual(driver.calls[0]?.keys);
+    expect(driver.calls[1]?.args).toEqual(driver.calls[0]?.args);
+  });
+
+  it('leaves every other error untouched and sends nothing more', async () => {
+    const error = new Error('ERR something with NOSCRIPT inside');
+    const driver = recordingDriver(error, ['held']);
+    await expect(take.run(driver, keys, args)).rejects.toBe(error);
+    expect(driver.calls).toHaveLength(1);
+  });
+
+  it('passes on what the source is answered with', async () => {
+    const error = new Error('OOM command not allowed');
+    const driver = recordingDriver(new Error('NOSCRIPT'), error);
+    await expect(take.run(driver, keys, args)).rejects.toBe(error);
+  });
+});
+
+describe('a reply', () => {
+  it.each<[ScriptReply, object]>([
+    [['held'], { status: 'held' }],
+    [['busy', 12, 'you'], { status: 'busy', remainingMs: 12, holder: 'you' }],
+    [['busy', '9007199254740991', 'you'], { status: 'busy', remainingMs: 9007199254740991, holder: 'you' }],
+    [['busy', '-1', null], { status: 'busy', remainingMs: -1, holder: null }],
+    [['busy', 12], { status: 'busy', remainingMs: 12, holder: null }],
+    [['busy', 0, ''], { status: 'busy', remainingMs: 0, holder: '' }],
+  ])('%j is decoded', async (reply, decoded) => {
+    expect(await take.run(recordingDriver(reply), keys, args)).toEqual(decoded);
+  });
+
+  it.each<[ScriptReply, object]>([
+    [['renewed', 2, 1, '0'], { status: 'renewed', total: 2, held: [1, 0] }],
+    [['renewed', 0], { status: 'renewed', total: 0, held: [] }],
+    [['named', 'a', ''], { status: 'named', names: ['a', ''] }],
+  ])('%j is decoded with its tail', async (reply, decoded) => {
+    const run = many.run(recordingDriver(reply), { first: 'A', locks: [] }, { leaseMs: 1, counts: [] });
+    expect(await run).toEqual(decoded);
+  });
+
+  it.each<[ScriptReply, string]>([
+    [null, 'it is not an array: null'],
+    [1, 'it is not an array: 1'],
+    ['held', 'it is not an array: "held"'],
+    [[], 'it starts with no status word of this script: []'],
+    [['gone'], 'it starts with no status word of this script: ["gone"]'],
+    [['constructor'], 'it starts with no status word of this script: ["constructor"]'],
+    [[1, 'held'], 'it starts with no status word of this script: [1,"held"]'],
+    [['held', 1], 'it is longer than declared: ["held",1]'],
+    [['busy'], '"remainingMs" is not of type integer: ["busy"]'],
+    [['busy', null, 'you'], '"remainingMs" is not of type integer: ["busy",null,"you"]'],
+    [['busy', '1e3', 'you'], '"remainingMs" is not of type integer: ["busy","1e3","you"]'],
+    [
+      ['busy', '9007199254740993', 'you'],
+      '"remainingMs" is not of type integer: ["busy","9007199254740993","you"]',
+    ],
+    [['busy', '', 'you'], '"remainingMs" is not of type integer: ["busy","","you"]'],
+    [['busy', 1, 5], '"holder" is not of type string?: ["busy",1,5]'],
+  ])('%j is refused', async (reply, why) => {
+    const run = take.run(recordingDriver(reply), keys, args);
+    await expect(run).rejects.toBeInstanceOf(DriverError);
+    await expect(run).rejects.toHaveProperty('message', `Unexpected reply of script lock/take: ${why}`);
+  });
+
+  it.each<[ScriptReply, string]>([
+    [['renewed', 1, 1, 'x'], '"held" is not of type integer...: ["renewed",1,1,"x"]'],
+    [['named', 'a', null], '"names" is not of type string...: ["named","a",null]'],
+    [['named', 3], '"names" is not of type string...: ["named",3]'],
+  ])('%j is refused for its tail', async (reply, why) => {
+    const run = many.run(recordingDriver(reply), { first: 'A', locks: [] }, { leaseMs: 1, counts: [] });
+    await expect(run).rejects.toThrow(new DriverError(`Unexpected reply of script lock/many: ${why}`));
+  });
+
+  it('is quoted in part when it is long', async () => {
+    const run = take.run(recordingDriver(['held', 'x'.repeat(10_000)]), keys, args);
+    const message = await run.catch((error: Error) => error.message);
+    expect(message).toBe(
+      `Unexpected reply of script lock/take: it is longer than declared: ["held","${'x'.repeat(191)}…`,
+    );
+  });
+});

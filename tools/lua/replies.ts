@@ -1,0 +1,135 @@
+/**
+ * Checks what a script returns against its `@returns`: every way out is a declared reply, every declared
+ * reply has a way out.
+ *
+ * A reply is followed through local variables and through calls of functions of this file and its fragments;
+ * what cannot be followed (a reply that was stored and read back) is taken on trust.
+ */
+import type { Chunk, Expression, FunctionDeclaration, TableConstructorExpression } from 'luaparse';
+import type { LuaFile } from './files.ts';
+import type { Reply } from './returns.ts';
+import { alwaysReturns, functionsOf, isCall, lineOf, nameOf, nodesOf, returnsOf } from './syntax.ts';
+
+type Found = {
+  readonly word: string;
+  readonly table: TableConstructorExpression;
+  readonly complete: boolean;
+};
+
+type Scope = {
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  /** What each variable of the script is ever given. */
+  readonly values: ReadonlyMap<string, readonly Expression[]>;
+};
+
+/** Reports replies that are not declared, declared replies that are never given, and ways out without any. */
+export function checkReplies(file: LuaFile, chunk: Chunk, fragments: readonly LuaFile[]): void {
+  const declared = new Map(file.header.returns?.replies.map((reply) => [reply.word, reply]));
+  const scope = { functions: scopeFunctions(chunk, fragments), values: variableValues(chunk) };
+  const given = new Set<string>();
+
+  for (const statement of returnsOf(chunk.body)) {
+    const line = lineOf(statement);
+    const [value, ...more] = statement.arguments;
+    if (value === undefined || more.length > 0 || !isReply(value, scope)) {
+      file.report(line, "a script returns { 'word', … }, or calls a function or redis.error_reply for it");
+      continue;
+    }
+    for (const found of follow(value, scope, new Set())) {
+      given.add(found.word);
+      const reply = declared.get(found.word);
+      if (reply !== undefined) checkLength(reply, found, (message) => file.report(line, message));
+      else if (file.header.returns !== undefined) {
+        file.report(line, `returns '${found.word}', which @returns does not declare`);
+      }
+    }
+  }
+  if (!alwaysReturns(chunk.body)) {
+    file.report(lastLine(chunk), 'the script can end without a return');
+  }
+
+  // A stored reply may be one that only a fragment spells out.
+  for (const declaration of scope.functions.values()) {
+    for (const found of followFunction(declaration, scope, new Set())) given.add(found.word);
+  }
+  for (const word of declared.keys()) {
+    if (!given.has(word))
+      file.report(file.header.returns?.line ?? 1, `'${word}' is declared but never returned`);
+  }
+}
+
+function scopeFunctions(chunk: Chunk, fragments: readonly LuaFile[]): Map<string, FunctionDeclaration> {
+  const chunks = [...fragments.map((fragment) => fragment.chunk), chunk];
+  return new Map(chunks.flatMap((each) => (each === undefined ? [] : [...functionsOf(each)])));
+}
+
+function variableValues(chunk: Chunk): Map<string, Expression[]> {
+  const values = new Map<string, Expression[]>();
+  for (const node of nodesOf(chunk)) {
+    if (node.type !== 'LocalStatement' && node.type !== 'AssignmentStatement') continue;
+    for (const [index, variable] of node.variables.entries()) {
+      const value = node.init[index];
+      if (variable.type !== 'Identifier' || value === undefined) continue;
+      values.set(variable.name, [...(values.get(variable.name) ?? []), value]);
+    }
+  }
+  return values;
+}
+
+function isReply(value: Expression, scope: Scope): boolean {
+  if (value.type === 'TableConstructorExpression') return wordOf(value) !== undefined;
+  if (value.type === 'Identifier') {
+    return (
+      scope.values.get(value.name)?.some((each) => each.type !== 'Identifier' && isReply(each, scope)) ??
+      false
+    );
+  }
+  if (!isCall(value)) return false;
+  const name = nameOf(value.base);
+  return name === 'redis.error_reply' || (name !== undefined && scope.functions.has(name));
+}
+
+function wordOf(table: TableConstructorExpression): string | undefined {
+  const first = table.fields[0];
+  return first?.type === 'TableValue' && first.value.type === 'StringLiteral' ? first.value.value : undefined;
+}
+
+function follow(value: Expression, scope: Scope, seen: Set<Expression>): Found[] {
+  if (seen.has(value)) return [];
+  seen.add(value);
+  if (value.type === 'TableConstructorExpression') {
+    const word = wordOf(value);
+    return word === undefined ? [] : [{ word, table: value, complete: true }];
+  }
+  if (value.type === 'Identifier') {
+    const values = scope.values.get(value.name) ?? [];
+    return values
+      .flatMap((each) => follow(each, scope, seen))
+      .map((found) => ({ ...found, complete: false }));
+  }
+  if (!isCall(value)) return [];
+  const declaration = scope.functions.get(nameOf(value.base) ?? '');
+  return declaration === undefined ? [] : followFunction(declaration, scope, seen);
+}
+
+function followFunction(declaration: FunctionDeclaration, scope: Scope, seen: Set<Expression>): Found[] {
+  return returnsOf(declaration.body).flatMap(({ arguments: [value] }) =>
+    value === undefined || value.type === 'Identifier' ? [] : follow(value, scope, seen),
+  );
+}
+
+function checkLength(reply: Reply, { table, complete }: Found, report: (message: string) => void): void {
+  const given = table.fields.length - 1;
+  const last = table.fields.at(-1)?.value;
+  const open = last !== undefined && (isCall(last) || last.type === 'VarargLiteral');
+  const rest = reply.fields.at(-1)?.type.endsWith('...') ?? false;
+  const most = rest ? Number.POSITIVE_INFINITY : reply.fields.length;
+  const required = reply.fields.findLastIndex(({ type }) => !type.endsWith('?') && !type.endsWith('...')) + 1;
+  if (given > most || (given < required && complete && !open)) {
+    report(`returns '${reply.word}' with ${given} fields where @returns declares ${reply.fields.length}`);
+  }
+}
+
+function lastLine(chunk: Chunk): number {
+  return chunk.body.at(-1)?.loc?.end.line ?? 1;
+}
