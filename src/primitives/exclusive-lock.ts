@@ -212,9 +212,8 @@ export class ExclusiveLock implements Lock {
       attempt: async () => {
         const sentAt = runtime.leaseClock.sendTime();
         const answer = await protocol.acquire(owner, leaseMs);
-        return answer === 'held'
-          ? { granted: true, value: { owner, sentAt, leaseMs } }
-          : { granted: false, remainingMs: answer.remainingMs };
+        if (answer.status === 'busy') return { granted: false, remainingMs: answer.remainingMs };
+        return { granted: true, value: { owner, sentAt, leaseMs, token: answer.token } };
       },
       abandon: () => bar(runtime, protocol, owner, leaseMs),
     };

@@ -5,7 +5,7 @@
 import { DriverError } from '../errors.ts';
 import { endedKey, lockChannel } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import type { LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import type { AcquireAnswer, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
 import type {
   lockAcquire,
   lockDescribe,
@@ -33,7 +33,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
   readonly key: string;
   readonly renew: Renew;
   abstract readonly identity: string;
-  abstract readonly line: string;
+  abstract readonly line: string | null;
   protected readonly wire: Wire;
   protected readonly channel: string;
   readonly #scripts: LockScripts;
@@ -51,11 +51,10 @@ export abstract class ScriptedProtocol implements LockProtocol {
   abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
 
-  async acquire(owner: string, leaseMs: number): Promise<'held' | { readonly remainingMs: number }> {
+  async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const reply = await this.#scripts.acquire.run(this.wire.driver, keys, { owner, leaseMs });
-    if (reply.status === 'held') return 'held';
-    if (reply.status === 'busy') return reply;
+    if (reply.status !== 'ended') return reply;
     // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
     throw new DriverError(`The hold of ${owner} on "${this.name}" is over and cannot begin again`);
   }

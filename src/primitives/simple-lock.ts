@@ -42,7 +42,7 @@ export class SimpleProtocol extends ScriptedProtocol {
   }
 
   async enter(owner: string, _count: number, leaseMs: number): Promise<'held' | 'lost'> {
-    const [held] = await this.renew([this.key], leaseMs, [owner]);
+    const [held] = await this.renew([this.key], leaseMs, [owner], [1]);
     return held === 1 ? 'held' : 'lost';
   }
 

@@ -26,7 +26,13 @@ export interface Granted<T> {
 
 /** How a head of the line learns that it is worth trying again. */
 export type Waiting =
-  | { readonly kind: 'messages'; readonly channel: string; readonly pollMs: number }
+  | {
+      readonly kind: 'messages';
+      readonly channel: string;
+      readonly pollMs: number;
+      /** There may be room for more than one: who is let in has the next in line try at once. */
+      readonly shared?: boolean;
+    }
   | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
 export interface Contest<T> {
@@ -37,6 +43,8 @@ export interface Contest<T> {
   attempt(): Promise<Granted<T> | Busy>;
   /** An attempt may have run, or may yet run, and nobody wants it: make sure that it comes to nothing. */
   abandon(): void;
+  /** The caller has given up, and no attempt is in doubt: leave whatever queue the attempts joined. */
+  withdraw?(): void;
 }
 
 /** Polls of many processes should not fall together. */
@@ -73,6 +81,8 @@ export async function acquire<T>(
 
   const place = line.join();
   let inDoubt = false;
+  let attempted = false;
+  let granted = false;
   try {
     if (queued && (await patience.wait(place.turn)) === EXPIRED) return NOT_GRANTED;
 
@@ -97,6 +107,7 @@ export async function acquire<T>(
 
       const wasInDoubt: boolean = inDoubt;
       inDoubt = true;
+      attempted = true;
       line.attempting();
       let answer: Granted<T> | Busy | typeof EXPIRED;
       try {
@@ -112,8 +123,8 @@ export async function acquire<T>(
       }
       if (answer === EXPIRED) throw new OutcomeUnknownError(`No answer in time: ${contest.what}`);
       if (answer.granted) {
-        inDoubt = false;
-        line.granted(waiting.kind === 'messages' ? jittered(waiting.pollMs) : 0);
+        granted = true;
+        line.granted(waiting.kind === 'messages' && !waiting.shared ? jittered(waiting.pollMs) : 0);
         return answer;
       }
 
@@ -132,7 +143,8 @@ export async function acquire<T>(
       line.listenTo(waiting.channel);
     }
   } finally {
-    if (inDoubt) contest.abandon();
+    if (!granted && inDoubt) contest.abandon();
+    else if (!granted && attempted) contest.withdraw?.();
     line.leave(place);
   }
 }

@@ -6,12 +6,18 @@
  */
 import type { Waiting } from './acquire.ts';
 
-/** Renews many holds of one kind in one call; answers 1 or 0 for each. */
+/** Renews many holds of one kind in one call; answers 1 or 0 for each. Counts are how often each was entered. */
 export type Renew = (
   keys: readonly string[],
   leaseMs: number,
   owners: readonly string[],
+  counts: readonly number[],
 ) => Promise<readonly number[]>;
+
+/** What an acquisition was answered: held, with a fencing token where there are such, or for how long it is not. */
+export type AcquireAnswer =
+  | { readonly status: 'held'; readonly token?: number }
+  | { readonly status: 'busy'; readonly remainingMs: number };
 
 /** What the server says of a lock. */
 export interface LockState {
@@ -27,12 +33,12 @@ export interface LockProtocol {
   readonly key: string;
   /** The key and how it is laid out: what is held under this identity is re-entered. */
   readonly identity: string;
-  /** Waiters with the same line queue up together in this process. */
-  readonly line: string;
+  /** Waiters with the same line queue up together in this process; null where the server queues them itself. */
+  readonly line: string | null;
   /** How to wait; asked anew for every acquisition, since a back-off has a state. */
   waiting(): Waiting;
-  /** Takes it: `held`, or for how long somebody else has it. */
-  acquire(owner: string, leaseMs: number): Promise<'held' | { readonly remainingMs: number }>;
+  /** Takes it, or says for how long somebody else has it. */
+  acquire(owner: string, leaseMs: number): Promise<AcquireAnswer>;
   /** Re-enters: the count becomes this, the lease at least that. */
   enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   /** Takes one of several entries back: the count becomes this. */

@@ -62,8 +62,9 @@ export class Runtime {
     return new Patience(this.clock, waitMs, [this.#closing.signal, signal]);
   }
 
-  /** The line of that id; there while somebody is in it. */
-  line(id: string): Line {
+  /** The line of that id, there while somebody is in it; or a line for one, where the server queues. */
+  line(id: string | null): Line {
+    if (id === null) return new Line(this.clock, this.hub, () => {});
     let line = this.#lines.get(id);
     if (line === undefined) {
       line = new Line(this.clock, this.hub, () => this.#lines.delete(id));
@@ -73,8 +74,8 @@ export class Runtime {
   }
 
   /** Something changed in this process that the head of that line should look at, without waiting for a message. */
-  look(lineId: string): void {
-    this.#lines.get(lineId)?.wake();
+  look(lineId: string | null): void {
+    if (lineId !== null) this.#lines.get(lineId)?.wake();
   }
 
   /**

@@ -26,11 +26,14 @@ export interface Grant {
   readonly owner: string;
   readonly sentAt: number;
   readonly leaseMs: number;
+  /** The fencing number, for the locks that have one. */
+  readonly token?: number | undefined;
 }
 
 export class Tenure {
   readonly protocol: LockProtocol;
   readonly owner: string;
+  readonly token: number | undefined;
   readonly #runtime: Runtime;
   readonly #entries = new Set<Entry>();
   readonly #whenOver: () => void;
@@ -53,6 +56,7 @@ export class Tenure {
     this.#runtime = runtime;
     this.protocol = protocol;
     this.owner = grant.owner;
+    this.token = grant.token;
     this.#whenOver = whenOver;
     this.#deadline = deadlineOf(grant.sentAt, grant.leaseMs);
     this.#leaseEndsAt = grant.sentAt + grant.leaseMs;
@@ -134,7 +138,7 @@ export class Tenure {
     this.assertHeld();
     const sentAt = this.#runtime.leaseClock.sendTime();
     const [held] = await this.#ask(`extend "${this.protocol.name}"`, () =>
-      this.protocol.renew([this.protocol.key], leaseMs, [this.owner]),
+      this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]),
     );
     if (held === 1) this.prolonged(sentAt, leaseMs);
     else this.lose('notOwner');

@@ -129,7 +129,8 @@ export class Watchdog {
     const sentAt = this.#runtime.leaseClock.sendTime();
     const keys = tenures.map((tenure) => tenure.protocol.key);
     const owners = tenures.map((tenure) => tenure.owner);
-    const held = await renew(keys, this.#leaseMs, owners);
+    const counts = tenures.map((tenure) => tenure.count);
+    const held = await renew(keys, this.#leaseMs, owners, counts);
     for (const [i, tenure] of tenures.entries()) {
       const wanted = this.#renewing.delete(tenure);
       if (held[i] === 1) tenure.prolonged(sentAt, this.#leaseMs);

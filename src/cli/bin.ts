@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+/**
+ * The command line: `holdfast <command>`. What a command does is in `commands/`.
+ */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { demo } from './commands/demo.ts';
+
+/** Something that was left open must not keep a finished command from ending. */
+const LINGER_MS = 2_000;
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+// The reader of a pipe may leave early, as `head` does.
+process.stdout.on('error', () => process.exit(1));
+
+const program = new Command('holdfast')
+  .description('Distributed locks for Node.js on Redis and Valkey')
+  .version(readVersion())
+  .showHelpAfterError();
+
+program
+  .command('demo')
+  .description('Shows on your terminal what the locks do: five scenes with real processes, under 30 seconds')
+  .option('--url <url>', 'the server to play on, redis://user:password@host:port/db')
+  .addHelpText(
+    'after',
+    '\nWithout --url: REDIS_URL, or a private redis-server or valkey-server from PATH, or the embedded server.' +
+      '\nNames are random, and what the demo writes is deleted again. Exits 0 only if everything held.',
+  )
+  .action(async (options: { url?: string }) => {
+    process.exitCode = await demo(options);
+    setTimeout(() => process.exit(), LINGER_MS).unref();
+  });
+
+await program.parseAsync();

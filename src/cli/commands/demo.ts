@@ -1,0 +1,108 @@
+/**
+ * `holdfast demo`: finds a server, plays the scenes one after the other, and sums up what held.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { Holdfast } from '../../client.ts';
+import { counter } from '../demo/counter.ts';
+import { type FoundServer, findServer } from '../demo/find-server.ts';
+import { frozenHolder } from '../demo/frozen-holder.ts';
+import { Interrupted, Interruption } from '../demo/interruption.ts';
+import { killedHolder } from '../demo/killed-holder.ts';
+import { longWork } from '../demo/long-work.ts';
+import { openRedis } from '../demo/redis.ts';
+import { reentry } from '../demo/reentry.ts';
+import { type Scene, Stage, type StageParts } from '../demo/stage.ts';
+import { sweep } from '../demo/sweep.ts';
+import { Screen } from '../render/screen.ts';
+import { seconds } from '../render/style.ts';
+import { table, type Verdict } from '../render/table.ts';
+
+export interface DemoOptions {
+  readonly url?: string | undefined;
+}
+
+const SCENES: readonly Scene[] = [counter, longWork, killedHolder, frozenHolder, reentry];
+const SCENE_WITHIN_MS = 25_000;
+const SERVER_WITHIN_MS = 15_000;
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Connects once to see whether a server is there; resolves to its name and address, without the password. */
+async function introduce(url: string): Promise<string> {
+  await using client = await Holdfast.connect(url);
+  const { server, version } = await client.capabilities();
+  return `${server ?? 'a server'} ${version ?? ''} at ${new URL(url).host}`.replace(/ {2,}/g, ' ');
+}
+
+async function playOne(scene: Scene, parts: StageParts, interruption: Interruption): Promise<Verdict> {
+  const { title } = scene;
+  await using stage = new Stage(parts);
+  try {
+    return { title, held: true, facts: await interruption.bounded(scene.play(stage), SCENE_WITHIN_MS) };
+  } catch (error) {
+    if (error instanceof Interrupted) throw error;
+    stage.note(parts.screen.paint('red', `✗ ${messageOf(error)}`));
+    return { title, held: false, facts: [{ label: 'failed', value: messageOf(error) }] };
+  }
+}
+
+async function playAll(parts: StageParts, interruption: Interruption): Promise<Verdict[]> {
+  const { screen } = parts;
+  const verdicts: Verdict[] = [];
+  for (const [index, scene] of SCENES.entries()) {
+    screen.line();
+    screen.line(
+      `  ${screen.paint('bold', `${index + 1}  ${scene.title}`)}  ${screen.paint('dim', scene.story)}`,
+    );
+    verdicts.push(await playOne(scene, parts, interruption));
+  }
+  return verdicts;
+}
+
+/** Prints the table and the last line; answers whether everything held. */
+function sumUp(screen: Screen, verdicts: readonly Verdict[], tookMs: number): boolean {
+  screen.line();
+  for (const line of table(verdicts, screen.paint)) screen.line(line);
+  const failed = verdicts.filter(({ held }) => !held).map(({ title }) => title);
+  const [colour, text] =
+    failed.length === 0
+      ? (['green', `All ${verdicts.length} scenes held`] as const)
+      : (['red', `${failed.length} of ${verdicts.length} scenes failed: ${failed.join(', ')}`] as const);
+  screen.line(`  ${screen.paint(colour, text)}  ${screen.paint('dim', seconds(tookMs))}`);
+  return failed.length === 0;
+}
+
+async function play(url: string | undefined, screen: Screen, interruption: Interruption): Promise<boolean> {
+  const startedAt = performance.now();
+  const prefix = `holdfast-demo:${randomBytes(6).toString('hex')}`;
+  let server: FoundServer | undefined;
+  let redis: Redis | undefined;
+  try {
+    const starting = findServer(url);
+    server = await interruption.bounded(starting, SERVER_WITHIN_MS);
+    const introduction = await interruption.bounded(introduce(server.url), SERVER_WITHIN_MS);
+    screen.line(`  Server: ${introduction} ${screen.paint('dim', `(${server.origin})`)}`);
+    redis = await openRedis(server.url);
+    const verdicts = await playAll({ url: server.url, redis, screen, prefix }, interruption);
+    return sumUp(screen, verdicts, performance.now() - startedAt);
+  } finally {
+    screen.clear();
+    // A server that cannot be reached any more has nothing to be swept, or expires it by itself.
+    if (redis !== undefined) await sweep(redis, prefix).catch(() => {});
+    redis?.disconnect();
+    await server?.close();
+  }
+}
+
+/** Runs the demo. Resolves to the exit code: 0 only if everything held. */
+export async function demo({ url }: DemoOptions): Promise<number> {
+  const screen = new Screen(process.stdout);
+  using interruption = new Interruption();
+  try {
+    return (await play(url, screen, interruption)) ? 0 : 1;
+  } catch (error) {
+    process.stderr.write(`holdfast demo: ${messageOf(error)}\n`);
+    return error instanceof Interrupted ? error.exitCode : 1;
+  }
+}

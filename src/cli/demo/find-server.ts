@@ -1,0 +1,33 @@
+/**
+ * Which server the demo plays on: the one it is told, one of its own from PATH, or the embedded one.
+ */
+import { startEmbeddedServer } from '../../embedded/start.ts';
+import { startServer } from '../../testing/server.ts';
+import { findServerBinary } from '../../testing/server-binary.ts';
+
+export interface FoundServer {
+  readonly url: string;
+  /** Where it comes from, for people. */
+  readonly origin: string;
+  /** Ends it, if it is the demo's own. */
+  close(): Promise<void>;
+}
+
+const leaveAlone = async () => {};
+
+export async function findServer(url: string | undefined): Promise<FoundServer> {
+  if (url !== undefined) return { url, origin: 'given with --url', close: leaveAlone };
+  const { REDIS_URL = '' } = process.env;
+  if (REDIS_URL !== '') return { url: REDIS_URL, origin: 'from REDIS_URL', close: leaveAlone };
+  const binary = findServerBinary();
+  if (binary !== null) {
+    const server = await startServer({ binary });
+    return { url: server.url, origin: `a private one, started from ${binary}`, close: () => server.close() };
+  }
+  const server = await startEmbeddedServer();
+  return {
+    url: server.url,
+    origin: 'the embedded one, as neither redis-server nor valkey-server is on PATH',
+    close: () => server.close(),
+  };
+}

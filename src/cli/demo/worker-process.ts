@@ -1,0 +1,89 @@
+/**
+ * The demo's side of a worker process: start it, tell it, hear it, freeze it, kill it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Order, Report } from './orders.ts';
+
+type Kind = Report['is'];
+type ReportOf<K extends Kind> = Extract<Report, { is: K }>;
+
+const STDERR_CHARACTERS = 2_000;
+
+function spawnWorker(): ChildProcess {
+  const isSource = import.meta.url.endsWith('.ts');
+  const script = fileURLToPath(new URL(isSource ? './worker.ts' : './worker.js', import.meta.url));
+  // Run from source, the worker needs the same help with TypeScript that this process has.
+  const typescript = isSource
+    ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
+    : [];
+  return spawn(process.execPath, [...typescript, script], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+}
+
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  readonly #listeners = new Set<(report: Report) => void>();
+  readonly #failed: Promise<never>;
+  readonly exited: Promise<void>;
+  #stderr = '';
+
+  constructor() {
+    this.#child = spawnWorker();
+    this.exited = new Promise((resolve) => {
+      this.#child.once('exit', () => resolve());
+      this.#child.once('error', () => resolve());
+    });
+    this.#failed = new Promise((_resolve, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('exit', (code, signal) => {
+        reject(new Error(`A worker process ended (${signal ?? code}). ${this.#stderr}`.trim()));
+      });
+      this.onReport('failed', ({ why }) => reject(new Error(`A worker process failed: ${why}`)));
+    });
+    // Told to whoever waits for a report; a worker that is killed on purpose has nobody waiting.
+    this.#failed.catch(() => {});
+    this.#child.on('message', (report: Report) => {
+      for (const listener of [...this.#listeners]) listener(report);
+    });
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARACTERS);
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  tell(order: Order): void {
+    // A worker that is gone is noticed by who waits for its report.
+    this.#child.send(order, () => {});
+  }
+
+  onReport<K extends Kind>(kind: K, listener: (report: ReportOf<K>) => void): () => void {
+    const heard = (report: Report) => {
+      if (report.is === kind) listener(report as ReportOf<K>);
+    };
+    this.#listeners.add(heard);
+    return () => this.#listeners.delete(heard);
+  }
+
+  /** The next report of a kind. Rejects when the worker fails or ends first. */
+  next<K extends Kind>(kind: K): Promise<ReportOf<K>> {
+    let forget = () => {};
+    const heard = new Promise<ReportOf<K>>((resolve) => {
+      forget = this.onReport(kind, resolve);
+    });
+    return Promise.race([heard, this.#failed]).finally(forget);
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends the process, frozen or not; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.exited;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The terminal as the demo writes to it: lines that stay, and one live line at the bottom that changes.
+ *
+ * Without a terminal there is no live line: what stays is all there is.
+ */
+import { stripVTControlCharacters } from 'node:util';
+import { type Paint, painter, widthOf } from './style.ts';
+
+const ERASE_LINE = '\r\x1b[2K';
+
+export class Screen {
+  readonly paint: Paint;
+  readonly #stream: NodeJS.WriteStream;
+  readonly #canRewrite: boolean;
+  #hasLive = false;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    this.paint = painter(stream);
+    const { TERM } = process.env;
+    this.#canRewrite = stream.isTTY === true && TERM !== 'dumb';
+  }
+
+  /** Writes a line that stays. */
+  line(text = ''): void {
+    this.#stream.write(`${this.#erase()}${text}\n`);
+  }
+
+  /** Shows a text until the next one, on a terminal. */
+  live(text: string): void {
+    if (!this.#canRewrite) return;
+    this.#stream.write(this.#erase() + this.#fitted(text));
+    this.#hasLive = true;
+  }
+
+  /** Takes the live line away. */
+  clear(): void {
+    this.#stream.write(this.#erase());
+  }
+
+  #erase(): string {
+    const text = this.#hasLive ? ERASE_LINE : '';
+    this.#hasLive = false;
+    return text;
+  }
+
+  /** A live line that wrapped could not be taken back. */
+  #fitted(text: string): string {
+    const columns = this.#stream.columns > 0 ? this.#stream.columns : 80;
+    if (widthOf(text) < columns) return text;
+    return [...stripVTControlCharacters(text)].slice(0, columns - 1).join('');
+  }
+}

@@ -1,0 +1,106 @@
+/** Every example runs as a program of its own and shows what it is there to show. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROOT } from './doc-blocks.ts';
+import { type PrivateServer, startPrivateServer } from './private-server.ts';
+import { runScript } from './run-script.ts';
+
+/** What each example prints; a list inside stands for these lines in any order. */
+const SHOWN: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
+  '01-with-lock.ts': [
+    'Ann: 0 + 10 = 10',
+    'Ben: 10 + 20 = 30',
+    'Cem: 30 + 30 = 60',
+    'The balance is 60.',
+  ],
+  '02-await-using.ts': [
+    'Importing a.csv; good for another 28 s, and renewed.',
+    'Importing b.broken; good for another 28 s, and renewed.',
+    'Failed: b.broken cannot be read.',
+    'Is the lock still held? No.',
+  ],
+  '03-try-lock.ts': [
+    'One try: busy.',
+    'Waited 100 ms: ERR_ACQUIRE_TIMEOUT, held by the other client.',
+    'Waited for the release: held.',
+  ],
+  '04-bring-your-own-client.ts': [
+    'One speaks through ioredis.',
+    'The other speaks through node-redis.',
+    'The key is shop:till.',
+    'The other gets it meanwhile: false.',
+    'The other gets it afterwards: true.',
+    'Still open: true.',
+  ],
+  '05-reentry.ts': [
+    'nested: entered 2 times',
+    'in a scope: entered 2 times',
+    'as a named owner: entered 2 times',
+    'for anybody else: busy',
+    'non-reentrant: ERR_REENTRY',
+  ],
+  '06-told-in-time.ts': [
+    '1. Told to stop (expired).',
+    '2. The next one is in.',
+    '3. No side effect from here on: ERR_LEASE_LOST.',
+    "4. Giving it back late frees nobody else's hold: false.",
+  ],
+  '07-cron-once.ts': [
+    ['one runs the job of Monday.', 'one leaves it to another.', 'one leaves it to another.'],
+    ['one runs the job of Tuesday.', 'one leaves it to another.', 'one leaves it to another.'],
+  ],
+  '08-watching.ts': [
+    'Held by the holder: true, entered 1 time.',
+    'Listed: example:watched.',
+    'Freed by an operator: true.',
+    'Event: example:watched is lost (notOwner).',
+    'The holder may not go on: 0 ms left.',
+  ],
+};
+
+/** Which of the three machines wins is open. */
+function anyMachine(line: string): string {
+  return line.replace(/^(alpha|beta|gamma) /, 'one ');
+}
+
+function shownBy(stdout: string, expected: readonly (string | readonly string[])[]) {
+  const lines = stdout.trimEnd().split('\n').map(anyMachine);
+  const shown = expected.map((each) => {
+    if (typeof each === 'string') return lines.shift();
+    return lines.splice(0, each.length).sort();
+  });
+  return [...shown, ...lines];
+}
+
+function inOrder(expected: readonly (string | readonly string[])[]) {
+  return expected.map((each) => (typeof each === 'string' ? each : [...each].sort()));
+}
+
+const examples = readdirSync(join(ROOT, 'examples')).filter((name) => /^\d/.test(name));
+
+describe('examples', () => {
+  let server: PrivateServer;
+  beforeAll(async () => {
+    server = await startPrivateServer();
+  });
+  afterAll(() => server.close());
+
+  it('are all known here', () => {
+    expect(examples.sort()).toEqual(Object.keys(SHOWN));
+  });
+
+  for (const [name, expected] of Object.entries(SHOWN)) {
+    it(name, async () => {
+      const run = await runScript(join(ROOT, 'examples', name), { env: { REDIS_URL: server.url } });
+      expect(run).toMatchObject({ code: 0, stderr: '' });
+      expect(shownBy(run.stdout, expected)).toEqual(inOrder(expected));
+    });
+  }
+
+  it('run without a server at hand, on the embedded one', async () => {
+    const run = await runScript(join(ROOT, 'examples', '03-try-lock.ts'), { env: { REDIS_URL: undefined } });
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(shownBy(run.stdout, [])).toEqual(SHOWN['03-try-lock.ts']);
+  });
+});

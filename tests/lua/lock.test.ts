@@ -1,0 +1,555 @@
+/** The scripts of the reentrant lock: what they answer, what they leave in Redis and whom they wake. */
+import { describe, expect, it } from 'vitest';
+import {
+  lockAcquire,
+  lockDescribe,
+  lockEnter,
+  lockForceRelease,
+  lockLeave,
+  lockRelease,
+  lockRenew,
+} from '../../src/scripts/generated.ts';
+import { describeWithProcess, openRaw, openShared, ownServer } from '../harness/servers.ts';
+import { expectRunning, heardOn, ScriptBench } from './script-bench.ts';
+
+const bench = new ScriptBench();
+
+const channelOf = (name: string) => `redisson_lock__channel:{${name}}`;
+const endedOf = (name: string, owner: string) => `redisson_unlock_latch:{${name}}:${owner}`;
+
+function acquire(name: string, owner: string, leaseMs = 60_000, connection = bench.connection) {
+  return bench.run(lockAcquire, { lock: name, ended: endedOf(name, owner) }, { owner, leaseMs }, connection);
+}
+
+function enter(name: string, owner: string, count: number, leaseMs = 60_000, connection = bench.connection) {
+  return bench.run(lockEnter, { lock: name }, { owner, count, leaseMs }, connection);
+}
+
+function leave(name: string, owner: string, count: number, connection = bench.connection) {
+  return bench.run(lockLeave, { lock: name }, { owner, count }, connection);
+}
+
+function release(name: string, owner: string, connection = bench.connection) {
+  const keys = { lock: name, ended: endedOf(name, owner) };
+  const args = { owner, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
+  return bench.run(lockRelease, keys, args, connection);
+}
+
+function forceRelease(name: string, request: string, connection = bench.connection) {
+  const keys = { lock: name, answer: endedOf(name, request) };
+  const args = { publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
+  return bench.run(lockForceRelease, keys, args, connection);
+}
+
+function renew(locks: string[], leaseMs: number, owners: string[], connection = bench.connection) {
+  return bench.run(lockRenew, { locks }, { leaseMs, owners }, connection);
+}
+
+describe('lock/acquire', () => {
+  it('makes a hash of one field with the count 1 and the lease as its TTL', async () => {
+    const name = bench.name();
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('delivered twice, makes one hold and never shortens the lease', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 60_000);
+    expect(await acquire(name, 'c:1', 10_000)).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await acquire(name, 'c:1', 200_000)).toEqual({ status: 'held' });
+    expectRunning(await bench.pttl(name), 200_000);
+  });
+
+  it('does not lower the count of a hold that was entered again', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await enter(name, 'c:1', 3);
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ 'c:1': '3' });
+  });
+
+  it("says how long another owner's lease runs and leaves that alone", async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 60_000);
+    const reply = await acquire(name, 'c:2', 200_000);
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number) });
+    if (reply.status === 'busy') expectRunning(reply.remainingMs, 60_000);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('says -1 of a lock without expiry', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'java:7', '1');
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'busy', remainingMs: -1 });
+  });
+
+  it('after the release of the same owner, writes nothing', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await release(name, 'c:1');
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'ended' });
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it('after the owner was barred before it ever came, writes nothing', async () => {
+    const name = bench.name();
+    expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'ended' });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'held' });
+  });
+
+  it.each(['redisson_unlock_latch', 'order {with} braces', '{t}:order', 'ключ-鍵-🔑', 'a\nb\0c'])(
+    'takes the name %j as it is',
+    async (text) => {
+      const name = bench.name((random) => `${random}${text}`);
+      expect(await acquire(name, 'c:ü')).toEqual({ status: 'held' });
+      expect(await bench.hash(name)).toEqual({ 'c:ü': '1' });
+      expect(await release(name, 'c:ü')).toEqual({ status: 'released', announced: 1 });
+      expect(await bench.exists(name)).toBe(false);
+    },
+  );
+});
+
+describe('lock/enter', () => {
+  it('sets the count absolutely: a repeat changes nothing', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    for (let delivery = 1; delivery <= 3; delivery += 1) {
+      expect(await enter(name, 'c:1', 2)).toEqual({ status: 'held' });
+      expect(await bench.hash(name)).toEqual({ 'c:1': '2' });
+    }
+  });
+
+  it('lengthens the lease and never shortens it', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 60_000);
+    await enter(name, 'c:1', 2, 10_000);
+    expectRunning(await bench.pttl(name), 60_000);
+    await enter(name, 'c:1', 3, 200_000);
+    expectRunning(await bench.pttl(name), 200_000);
+  });
+
+  it('gives a lock that lost its expiry one again', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await bench.command('PERSIST', name);
+    await enter(name, 'c:1', 2, 60_000);
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('takes nothing anew when the hold is gone', async () => {
+    const name = bench.name();
+    expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it("leaves another owner's hold alone", async () => {
+    const name = bench.name();
+    await acquire(name, 'c:2', 60_000);
+    expect(await enter(name, 'c:1', 2, 200_000)).toEqual({ status: 'lost' });
+    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('counts a key of another type as lost and leaves it alone', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'data');
+    expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', name)).toBe('data');
+    expect(await bench.pttl(name)).toBe(-1);
+  });
+});
+
+describe('lock/leave', () => {
+  it('sets the count and leaves the lease as it runs', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 60_000);
+    await enter(name, 'c:1', 3);
+    expect(await leave(name, 'c:1', 2)).toEqual({ status: 'held' });
+    expect(await leave(name, 'c:1', 2)).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ 'c:1': '2' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('makes no hold where there is none', async () => {
+    const name = bench.name();
+    expect(await leave(name, 'c:1', 1)).toEqual({ status: 'lost' });
+    expect(await bench.exists(name)).toBe(false);
+    await acquire(name, 'c:2');
+    expect(await leave(name, 'c:1', 1)).toEqual({ status: 'lost' });
+    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+  });
+
+  it('counts a key of another type as lost', async () => {
+    const name = bench.name();
+    await bench.plant('RPUSH', name, 'a');
+    expect(await leave(name, 'c:1', 1)).toEqual({ status: 'lost' });
+    expect(await bench.command('LRANGE', name, 0, -1)).toEqual(['a']);
+  });
+});
+
+describe('lock/release', () => {
+  it('removes the lock and announces it with 0, once, however often it is delivered', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await acquire(name, 'c:1');
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await heard()).toEqual(['0']);
+    expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('released');
+    expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
+  });
+
+  it('ends the hold whatever its count', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await enter(name, 'c:1', 3);
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it('repeated after somebody else took the lock, leaves that one alone', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await release(name, 'c:1');
+    await acquire(name, 'c:2');
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+    expect(await heard()).toEqual([]);
+  });
+
+  it("says lost, announces nothing and does not touch a byte of another's lock", async () => {
+    const name = bench.name();
+    await acquire(name, 'c:2', 60_000);
+    await enter(name, 'c:2', 2);
+    const before = await bench.command('DUMP', name);
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.command('DUMP', name)).toBe(before);
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await heard()).toEqual([]);
+    expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('lost');
+  });
+
+  it('bars an owner that is not there for as long as it is told', async () => {
+    const name = bench.name();
+    await release(name, 'c:1');
+    expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
+    await bench.command('DEL', endedOf(name, 'c:1'));
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
+  });
+
+  it('of a key of another type says lost and leaves it alone', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'data');
+    expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', name)).toBe('data');
+  });
+
+  it('announces on the channel of a name with braces of its own', async () => {
+    const name = bench.name((random) => `{${random}}:order`);
+    const channel = `redisson_lock__channel:${name}`;
+    const ended = `redisson_unlock_latch:${name}:c:1`;
+    const heard = await bench.listenTo(channel);
+    await bench.run(lockAcquire, { lock: name, ended }, { owner: 'c:1', leaseMs: 60_000 });
+    const args = { owner: 'c:1', publish: 'PUBLISH', channel, rememberMs: 30_000 };
+    expect(await bench.run(lockRelease, { lock: name, ended }, args)).toEqual({
+      status: 'released',
+      announced: 1,
+    });
+    expect(await heard()).toEqual(['0']);
+  });
+
+  it('is released even when the answer cannot be remembered', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    const keys = { lock: name, ended: endedOf(name, 'c:1') };
+    const args = { owner: 'c:1', publish: 'PUBLISH', channel: channelOf(name), rememberMs: 0 };
+    expect(await bench.run(lockRelease, keys, args)).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await bench.exists(keys.ended)).toBe(false);
+  });
+});
+
+describe('lock/renew', () => {
+  it('answers for each lock, and touches only those that are still their owners’', async () => {
+    const [mine, foreign, missing, text, list, alsoMine] = Array.from({ length: 6 }, () => bench.name()) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    await acquire(mine, 'c:1', 60_000);
+    await acquire(foreign, 'c:9', 60_000);
+    await bench.plant('SET', text, 'data', 'PX', 60_000);
+    await bench.plant('RPUSH', list, 'a');
+    await acquire(alsoMine, 'c:6', 60_000);
+
+    const locks = [mine, foreign, missing, text, list, alsoMine];
+    const owners = ['c:1', 'c:2', 'c:3', 'c:4', 'c:5', 'c:6'];
+    expect(await renew(locks, 200_000, owners)).toEqual({ status: 'renewed', held: [1, 0, 0, 0, 0, 1] });
+
+    expectRunning(await bench.pttl(mine), 200_000);
+    expectRunning(await bench.pttl(alsoMine), 200_000);
+    expectRunning(await bench.pttl(foreign), 60_000);
+    expectRunning(await bench.pttl(text), 60_000);
+    expect(await bench.pttl(list)).toBe(-1);
+    expect(await bench.exists(missing)).toBe(false);
+    expect(await bench.hash(mine)).toEqual({ 'c:1': '1' });
+    expect(await bench.hash(foreign)).toEqual({ 'c:9': '1' });
+  });
+
+  it('never shortens a lease', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 200_000);
+    expect(await renew([name], 10_000, ['c:1'])).toEqual({ status: 'renewed', held: [1] });
+    expectRunning(await bench.pttl(name), 200_000);
+  });
+
+  it('gives a lock that lost its expiry one again', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await bench.command('PERSIST', name);
+    expect(await bench.pttl(name)).toBe(-1);
+    await renew([name], 60_000, ['c:1']);
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('leaves the count alone', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await enter(name, 'c:1', 4);
+    await renew([name], 200_000, ['c:1']);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '4' });
+  });
+
+  it('renews nothing when asked for nothing', async () => {
+    expect(await renew([], 1_000, [])).toEqual({ status: 'renewed', held: [] });
+  });
+});
+
+describe('lock/force-release', () => {
+  it('frees the lock whoever holds it and announces it once', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await heard()).toEqual(['0']);
+  });
+
+  it('repeated after somebody else took the lock, does not free it', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await forceRelease(name, 'r:1');
+    await acquire(name, 'c:2');
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+    expect(await forceRelease(name, 'r:2')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it('that found the lock free, repeated, does not free it either', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
+    await acquire(name, 'c:2');
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
+    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+    expect(await heard()).toEqual([]);
+    expectRunning(await bench.pttl(endedOf(name, 'r:1')), 30_000);
+  });
+});
+
+describe('lock/describe', () => {
+  const describeLock = (lock: string) => bench.run(lockDescribe, { lock }, {});
+
+  it('names the holder and the rest of its lease', async () => {
+    const name = bench.name();
+    expect(await describeLock(name)).toEqual({ status: 'free' });
+    await acquire(name, 'c:1', 60_000);
+    const reply = await describeLock(name);
+    expect(reply).toEqual({ status: 'locked', remainingMs: expect.any(Number), holder: 'c:1' });
+    if (reply.status === 'locked') expectRunning(reply.remainingMs, 60_000);
+  });
+
+  it('names nobody when the hash has more fields than a lock', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'a', '1', 'b', '2');
+    expect(await describeLock(name)).toEqual({ status: 'locked', remainingMs: -1, holder: null });
+  });
+
+  it('of a key of another type is an error', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'data');
+    await expect(describeLock(name)).rejects.toThrow(/^WRONGTYPE /);
+  });
+});
+
+describe('a key of another type', () => {
+  const kinds = [
+    ['string', ['SET', 'data'], ['GET'], 'data'],
+    ['list', ['RPUSH', 'a', 'b'], ['LRANGE', '0', '-1'], ['a', 'b']],
+    ['set', ['SADD', 'a'], ['SMEMBERS'], ['a']],
+  ] as const;
+
+  it.each(kinds)(
+    '%s: is refused with WRONGTYPE and left as it was',
+    async (_kind, [write, ...values], [read, ...range], data) => {
+      const name = bench.name();
+      await bench.plant(write, name, ...values);
+      await expect(acquire(name, 'c:1')).rejects.toThrow(/^WRONGTYPE /);
+      await expect(forceRelease(name, 'r:1')).rejects.toThrow(/^WRONGTYPE /);
+      expect(await bench.command(read, name, ...range)).toEqual(data);
+      expect(await bench.pttl(name)).toBe(-1);
+      expect(await bench.exists(endedOf(name, 'c:1'))).toBe(false);
+      expect(await bench.exists(endedOf(name, 'r:1'))).toBe(false);
+    },
+  );
+});
+
+describe('a lease that is none', () => {
+  // Numbers travel as text: past the types, this is what the server is sent.
+  const wrong = [
+    '0',
+    '-1',
+    '-60000',
+    '1.5',
+    '1e3',
+    '9007199254740992',
+    '99999999999999999999',
+    '',
+    'abc',
+    '0x10',
+  ];
+
+  it.each(wrong)('%j: nothing is acquired', async (leaseMs) => {
+    const name = bench.name();
+    const args = [lockAcquire.source, 2, name, endedOf(name, 'c:1'), 'c:1', leaseMs] as const;
+    await expect(bench.command('EVAL', ...args)).rejects.toThrow(
+      /^ERR .*(lease must be positive|leaseMs is not)/,
+    );
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it.each(wrong)('%j: a hold is not changed by it', async (leaseMs) => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 60_000);
+    const args = [lockAcquire.source, 2, name, endedOf(name, 'c:1'), 'c:1', leaseMs] as const;
+    await expect(bench.command('EVAL', ...args)).rejects.toThrow(/^ERR /);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it.each(wrong)('%j: neither re-enters nor renews, even where the expiry was lost', async (leaseMs) => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'c:1', '1');
+    const entering = bench.command('EVAL', lockEnter.source, 1, name, 'c:1', '2', leaseMs);
+    await expect(entering).rejects.toThrow(/^ERR /);
+    const renewing = bench.command('EVAL', lockRenew.source, 1, name, leaseMs, 'c:1');
+    await expect(renewing).rejects.toThrow(/^ERR /);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+  });
+
+  it('the longest there is can be taken', async () => {
+    const name = bench.name();
+    expect(await acquire(name, 'c:1', Number.MAX_SAFE_INTEGER)).toEqual({ status: 'held' });
+    expectRunning(await bench.pttl(name), Number.MAX_SAFE_INTEGER);
+    await release(name, 'c:1');
+  });
+
+  it('one millisecond is a lease', async () => {
+    const name = bench.name();
+    expect(await acquire(name, 'c:1', 1)).toEqual({ status: 'held' });
+    expect(await bench.pttl(name)).not.toBe(-1);
+  });
+});
+
+describe('wrong numbers of keys and arguments', () => {
+  it.each([
+    ['acquire', lockAcquire],
+    ['enter', lockEnter],
+    ['leave', lockLeave],
+    ['release', lockRelease],
+    ['force-release', lockForceRelease],
+    ['renew', lockRenew],
+    ['describe', lockDescribe],
+  ] as const)('%s refuses them', async (_name, script) => {
+    const call = bench.command('EVAL', script.source, 0, ...(script === lockDescribe ? ['x'] : []));
+    await expect(call).rejects.toThrow(/^ERR holdfast lock\/.*: wrong number of keys or arguments/);
+  });
+});
+
+describeWithProcess('a server without memory to spare', () => {
+  it('refuses to grant, and lets go of everything', async () => {
+    const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
+    const connection = await openRaw(server.host, server.port);
+    await acquire('kept', 'c:1', 60_000, connection);
+    await acquire('let go', 'c:2', 60_000, connection);
+    await enter('let go', 'c:2', 3, 60_000, connection);
+    await acquire('forced', 'c:3', 60_000, connection);
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+
+    await expect(acquire('new', 'c:4', 60_000, connection)).rejects.toThrow(/^OOM /);
+    expect(await connection.command('EXISTS', 'new')).toBe(0);
+    await expect(enter('kept', 'c:1', 2, 60_000, connection)).rejects.toThrow(/^OOM /);
+    expect(await connection.command('HGETALL', 'kept')).toEqual(['c:1', '1']);
+
+    expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
+    expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
+    expect(await leave('let go', 'c:2', 2, connection)).toEqual({ status: 'held' });
+    expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease('forced', 'r:1', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await release('kept', 'c:9', connection)).toEqual({ status: 'lost' });
+    expect(await connection.command('EXISTS', 'let go', 'forced')).toBe(0);
+    expect(await connection.command('EXISTS', 'kept')).toBe(1);
+  });
+});
+
+describeWithProcess('a user without permission to publish', () => {
+  it('can release; the server just did not take the announcement', async () => {
+    const server = await ownServer();
+    await server.command('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
+    const connection = await openRaw(server.host, server.port);
+    await connection.command('AUTH', 'mute', 'pw');
+    const admin = await openRaw(server.host, server.port);
+    const listener = await openRaw(server.host, server.port);
+    await listener.subscribe(channelOf('quiet'));
+    const heard = heardOn(listener, channelOf('quiet'), admin);
+
+    await acquire('quiet', 'c:1', 60_000, connection);
+    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', announced: 0 });
+    expect(await connection.command('EXISTS', 'quiet')).toBe(0);
+    await acquire('quiet', 'c:2', 60_000, connection);
+    expect(await forceRelease('quiet', 'r:1', connection)).toEqual({ status: 'released', announced: 0 });
+    expect(await connection.command('EXISTS', 'quiet')).toBe(0);
+    expect(await heard()).toEqual([]);
+  });
+});
+
+describe('two connections at once', () => {
+  it('let one owner in', async () => {
+    const name = bench.name();
+    const connections = await Promise.all(Array.from({ length: 8 }, () => openShared()));
+    const replies = await Promise.all(
+      connections.map((connection, i) => acquire(name, `c:${i}`, 60_000, connection)),
+    );
+    expect(replies.filter((reply) => reply.status === 'held')).toHaveLength(1);
+    expect(replies.filter((reply) => reply.status === 'busy')).toHaveLength(7);
+    expect(Object.values(await bench.hash(name))).toEqual(['1']);
+  });
+});
+
+bench.itCoversEveryWordOf('lock');

@@ -1,0 +1,276 @@
+/** The scripts of the plain `SET NX PX` lock: what they answer, what they leave in Redis and whom they wake. */
+import { describe, expect, it } from 'vitest';
+import {
+  simpleLockAcquire,
+  simpleLockDescribe,
+  simpleLockForceRelease,
+  simpleLockRelease,
+  simpleLockRenew,
+} from '../../src/scripts/generated.ts';
+import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { expectRunning, ScriptBench } from './script-bench.ts';
+
+const bench = new ScriptBench();
+
+const channelOf = (name: string) => `redisson_lock__channel:{${name}}`;
+const endedOf = (name: string, owner: string) => `redisson_unlock_latch:{${name}}:${owner}`;
+
+function acquire(name: string, owner: string, leaseMs = 60_000, connection = bench.connection) {
+  const keys = { lock: name, ended: endedOf(name, owner) };
+  return bench.run(simpleLockAcquire, keys, { owner, leaseMs }, connection);
+}
+
+function release(name: string, owner: string, connection = bench.connection) {
+  const keys = { lock: name, ended: endedOf(name, owner) };
+  const args = { owner, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
+  return bench.run(simpleLockRelease, keys, args, connection);
+}
+
+function forceRelease(name: string, request: string, connection = bench.connection) {
+  const keys = { lock: name, answer: endedOf(name, request) };
+  const args = { publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
+  return bench.run(simpleLockForceRelease, keys, args, connection);
+}
+
+function renew(locks: string[], leaseMs: number, owners: string[], connection = bench.connection) {
+  return bench.run(simpleLockRenew, { locks }, { leaseMs, owners }, connection);
+}
+
+describe('simple-lock/acquire', () => {
+  it('writes the token with the lease as its TTL, as SET NX PX does', async () => {
+    const name = bench.name((random) => `${random}-鍵-{a}`);
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
+    expect(await bench.command('GET', name)).toBe('c:1');
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await bench.command('SET', name, 'other', 'NX', 'PX', 1_000)).toBe(null);
+  });
+
+  it('delivered twice, makes one hold and never shortens the lease', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 60_000);
+    expect(await acquire(name, 'c:1', 10_000)).toEqual({ status: 'held' });
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await acquire(name, 'c:1', 200_000)).toEqual({ status: 'held' });
+    expectRunning(await bench.pttl(name), 200_000);
+  });
+
+  it("says how long another's lease runs and leaves that alone", async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'a token of another library', 'NX', 'PX', 60_000);
+    const reply = await acquire(name, 'c:2', 200_000);
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number) });
+    if (reply.status === 'busy') expectRunning(reply.remainingMs, 60_000);
+    expect(await bench.command('GET', name)).toBe('a token of another library');
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('says -1 of a value without expiry', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'data');
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'busy', remainingMs: -1 });
+    expect(await bench.command('GET', name)).toBe('data');
+    expect(await bench.pttl(name)).toBe(-1);
+  });
+
+  it('takes an empty value for somebody’s', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, '');
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'busy', remainingMs: -1 });
+  });
+
+  it('after the release of the same owner, or its barring, writes nothing', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await release(name, 'c:1');
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'ended' });
+    expect(await release(name, 'c:2')).toEqual({ status: 'lost' });
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'ended' });
+    expect(await bench.exists(name)).toBe(false);
+  });
+});
+
+describe('simple-lock/release', () => {
+  it('removes the lock and announces it with 0, once, however often it is delivered', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await acquire(name, 'c:1');
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await heard()).toEqual(['0']);
+    expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('released');
+    expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
+  });
+
+  it("says lost and leaves another's token alone, also when that came in after the release", async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await release(name, 'c:1');
+    await bench.plant('SET', name, 'other', 'PX', 60_000);
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:2')).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', name)).toBe('other');
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await heard()).toEqual([]);
+  });
+});
+
+describe('simple-lock/renew', () => {
+  it('answers for each lock, and touches only those that are still their owners’', async () => {
+    const [mine, foreign, missing, hash] = Array.from({ length: 4 }, () => bench.name()) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    await acquire(mine, 'c:1', 60_000);
+    await acquire(foreign, 'c:9', 60_000);
+    await bench.plant('HSET', hash, 'c:4', '1');
+    const owners = ['c:1', 'c:2', 'c:3', 'c:4'];
+    const reply = await renew([mine, foreign, missing, hash], 200_000, owners);
+    expect(reply).toEqual({ status: 'renewed', held: [1, 0, 0, 0] });
+    expectRunning(await bench.pttl(mine), 200_000);
+    expectRunning(await bench.pttl(foreign), 60_000);
+    expect(await bench.exists(missing)).toBe(false);
+    expect(await bench.pttl(hash)).toBe(-1);
+  });
+
+  it('never shortens a lease, and gives a lock that lost its expiry one again', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1', 200_000);
+    await renew([name], 10_000, ['c:1']);
+    expectRunning(await bench.pttl(name), 200_000);
+    await bench.command('PERSIST', name);
+    expect(await renew([name], 60_000, ['c:1'])).toEqual({ status: 'renewed', held: [1] });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+});
+
+describe('simple-lock/force-release', () => {
+  it('frees the lock whoever holds it and announces it once', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'a token of another library', 'PX', 60_000);
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await heard()).toEqual(['0']);
+  });
+
+  it('repeated after somebody else took the lock, does not free it', async () => {
+    const name = bench.name();
+    await acquire(name, 'c:1');
+    await forceRelease(name, 'r:1');
+    await acquire(name, 'c:2');
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await bench.command('GET', name)).toBe('c:2');
+  });
+
+  it('that found the lock free, repeated, does not free it either', async () => {
+    const name = bench.name();
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
+    await acquire(name, 'c:2');
+    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
+    expect(await bench.command('GET', name)).toBe('c:2');
+  });
+});
+
+describe('simple-lock/describe', () => {
+  const describeLock = (lock: string) => bench.run(simpleLockDescribe, { lock }, {});
+
+  it('names the holder and the rest of its lease', async () => {
+    const name = bench.name();
+    expect(await describeLock(name)).toEqual({ status: 'free' });
+    await acquire(name, 'c:1', 60_000);
+    const reply = await describeLock(name);
+    expect(reply).toEqual({ status: 'locked', remainingMs: expect.any(Number), holder: 'c:1' });
+    if (reply.status === 'locked') expectRunning(reply.remainingMs, 60_000);
+  });
+
+  it('shows no more than the beginning of a value', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'y'.repeat(10_000));
+    expect(await describeLock(name)).toEqual({
+      status: 'locked',
+      remainingMs: -1,
+      holder: 'y'.repeat(128),
+    });
+  });
+});
+
+describe('a key of another type', () => {
+  it.each([
+    ['hash', ['HSET', 'c:1', '1'], ['HGETALL'], ['c:1', '1']],
+    ['list', ['RPUSH', 'a', 'b'], ['LRANGE', '0', '-1'], ['a', 'b']],
+  ] as const)('%s: is refused with WRONGTYPE and left as it was', async (_kind, write, read, data) => {
+    const name = bench.name();
+    await bench.plant(write[0], name, ...write.slice(1));
+    await expect(acquire(name, 'c:1')).rejects.toThrow(/^WRONGTYPE /);
+    await expect(forceRelease(name, 'r:1')).rejects.toThrow(/^WRONGTYPE /);
+    await expect(bench.run(simpleLockDescribe, { lock: name }, {})).rejects.toThrow(/^WRONGTYPE /);
+    expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.command(read[0], name, ...read.slice(1))).toEqual(data);
+    expect(await bench.pttl(name)).toBe(-1);
+  });
+});
+
+describe('a lease that is none', () => {
+  const wrong = ['0', '-1', '1.5', '9007199254740992', ''];
+
+  it.each(wrong)('%j: nothing is acquired', async (leaseMs) => {
+    const name = bench.name();
+    const args = [simpleLockAcquire.source, 2, name, endedOf(name, 'c:1'), 'c:1', leaseMs] as const;
+    await expect(bench.command('EVAL', ...args)).rejects.toThrow(
+      /^ERR .*(lease must be positive|leaseMs is not)/,
+    );
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it.each(wrong)('%j: nothing is renewed, even where the expiry was lost', async (leaseMs) => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'c:1');
+    const renewing = bench.command('EVAL', simpleLockRenew.source, 1, name, leaseMs, 'c:1');
+    await expect(renewing).rejects.toThrow(/^ERR /);
+    expect(await bench.command('GET', name)).toBe('c:1');
+  });
+
+  it('the longest there is can be taken', async () => {
+    const name = bench.name();
+    expect(await acquire(name, 'c:1', Number.MAX_SAFE_INTEGER)).toEqual({ status: 'held' });
+    expectRunning(await bench.pttl(name), Number.MAX_SAFE_INTEGER);
+    await release(name, 'c:1');
+  });
+});
+
+describeWithProcess('a server without memory to spare', () => {
+  it('refuses to grant, and lets go of everything', async () => {
+    const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
+    const connection = await openRaw(server.host, server.port);
+    await acquire('kept', 'c:1', 60_000, connection);
+    await acquire('let go', 'c:2', 60_000, connection);
+    await acquire('forced', 'c:3', 60_000, connection);
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+
+    await expect(acquire('new', 'c:4', 60_000, connection)).rejects.toThrow(/^OOM /);
+    expect(await connection.command('EXISTS', 'new')).toBe(0);
+    expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
+    expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
+    expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease('forced', 'r:1', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await connection.command('EXISTS', 'let go', 'forced')).toBe(0);
+  });
+});
+
+describeWithProcess('a user without permission to publish', () => {
+  it('can release; the server just did not take the announcement', async () => {
+    const server = await ownServer();
+    await server.command('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
+    const connection = await openRaw(server.host, server.port);
+    await connection.command('AUTH', 'mute', 'pw');
+    await acquire('quiet', 'c:1', 60_000, connection);
+    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', announced: 0 });
+    expect(await connection.command('EXISTS', 'quiet')).toBe(0);
+  });
+});
+
+bench.itCoversEveryWordOf('simple-lock');
