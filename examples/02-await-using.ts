@@ -9,7 +9,7 @@ const lock = client.getLock('example:import');
 
 async function importFile(name: string): Promise<void> {
   await using hold = await lock.lock();
-  console.log(`Importing ${name}; good for another ${Math.floor(hold.remainingMs / 1_000)} s, and renewed.`);
+  console.log(`Importing ${name}, held by this client: ${hold.owner.startsWith(client.id)}.`);
   if (name.endsWith('.broken')) throw new Error(`${name} cannot be read`);
 }
 

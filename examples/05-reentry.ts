@@ -32,6 +32,7 @@ await ledger.unlock({ owner: me });
 const strict = client.getNonReentrantLock('example:ledger');
 await strict.withLock(async () => {
   await strict.lock().catch((error: unknown) => {
-    console.log(`non-reentrant: ${error instanceof ReentryError ? error.code : error}`);
+    if (!(error instanceof ReentryError)) throw error;
+    console.log(`non-reentrant: ${error.code}`);
   });
 });

@@ -5,15 +5,17 @@ import { once } from 'node:events';
 import { Holdfast } from 'holdfast';
 import { redisUrl } from './redis-url.ts';
 
-// A short watchdog, so that a hold deleted by somebody else is noticed within a tenth of a second.
-await using holder = await Holdfast.connect(redisUrl, { watchdogMs: 300 });
+// A short watchdog, so that a hold deleted by somebody else is noticed within a third of a second.
+await using holder = await Holdfast.connect(redisUrl, { watchdogMs: 900 });
 await using operator = await Holdfast.connect(redisUrl);
 holder.on('lost', ({ name, reason }) => console.log(`Event: ${name} is lost (${reason}).`));
 
 const hold = await holder.getLock('example:watched').lock();
 const description = await operator.inspect('example:watched');
 if (description.kind !== 'lock') throw new Error(`found ${description.kind}`);
-console.log(`Held by the holder: ${description.holder === hold.owner}, entered ${description.holdCount} time.`);
+console.log(
+  `Held by the holder: ${description.holder === hold.owner}, entered ${description.holdCount} time.`,
+);
 
 const listed = await operator.list('example:watch*');
 console.log(`Listed: ${listed.map(({ key }) => key).join(', ')}.`);

@@ -9,13 +9,35 @@ import { openIoredis, type ServerTarget } from './drivers/open.ts';
 import { toHoldfastError } from './drivers/outcome.ts';
 import { type Description, describe, list } from './inspect/locks.ts';
 import { type Capabilities, probe, warnOfEviction } from './inspect/server.ts';
-import { checkName, checkOptions, DEFAULTS } from './options.ts';
+import { checkName, checkOptions, checkTarget, DEFAULTS } from './options.ts';
+import { Answers } from './primitives/answers.ts';
+import { CountDownLatch } from './primitives/count-down-latch.ts';
+import { Crowds } from './primitives/crowd.ts';
 import { ExclusiveLock, type LockContext } from './primitives/exclusive-lock.ts';
+import { FairProtocol } from './primitives/fair-lock.ts';
+import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './primitives/fenced-lock.ts';
+import { type FencedRegister, GuardedRegister } from './primitives/fenced-register.ts';
 import type { Lock } from './primitives/lock.ts';
+import { MultiLock } from './primitives/multi-lock.ts';
+import { HeldPermits } from './primitives/permit.ts';
+import { renewPermits } from './primitives/permit-protocol.ts';
+import { PermitExpirableSemaphore } from './primitives/permit-semaphore.ts';
+import { RateLimiter } from './primitives/rate-limiter.ts';
+import {
+  type ReadWriteLock,
+  type ReadWriteLockOptions,
+  type ReadWriteRenewals,
+  TwoSidedLock,
+} from './primitives/read-write-lock.ts';
+import { renewReads } from './primitives/read-write-protocol.ts';
+import { RedLock } from './primitives/red-lock.ts';
 import { REENTRANT_SCRIPTS, ReentrantProtocol } from './primitives/reentrant-lock.ts';
+import type { SynchronizerContext } from './primitives/requests.ts';
 import { renewWith } from './primitives/scripted-protocol.ts';
+import { Semaphore } from './primitives/semaphore.ts';
 import { SIMPLE_SCRIPTS, SimpleProtocol } from './primitives/simple-lock.ts';
 import { type Backoff, spinning } from './primitives/spin-lock.ts';
+import { WebLocks } from './primitives/web-locks.ts';
 import type { Wire } from './primitives/wire.ts';
 import { type Clock, SystemClock } from './runtime/clock.ts';
 import type { ClientEvents } from './runtime/events.ts';
@@ -36,7 +58,7 @@ export interface ClientOptions {
   mapName?: ((name: string) => string) | undefined;
   /** Releases everything on SIGTERM and SIGINT before the process ends; false. */
   closeOnSignals?: boolean | undefined;
-  /** How long a fair waiter may be silent before others skip it; 300 000. For fair locks, which are to come. */
+  /** How long a fair waiter may be silent before others skip it, by Redisson's rules; 300 000. */
   fairWaitMs?: number | undefined;
   /** Replica acknowledgements that an acquisition needs. This version waits for none, and refuses to pretend. */
   replicas?: 0 | 'auto' | undefined;
@@ -80,17 +102,22 @@ export class Holdfast implements AsyncDisposable {
   readonly #runtime: Runtime;
   readonly #context: LockContext;
   readonly #wire: Wire;
+  readonly #synchronizers: SynchronizerContext;
+  readonly #permits: HeldPermits;
   readonly #renewReentrant: Renew;
   readonly #renewSimple: Renew;
+  readonly #renewReadWrite: ReadWriteRenewals;
+  #locks: WebLocks | undefined;
   readonly #listeners = new Listeners();
   readonly #whenClosed: (() => Promise<void>) | undefined;
   #forgetSignals: (() => void) | undefined;
   #capabilities: Promise<Capabilities> | undefined;
   #warnedOfPublish = false;
+  #lastSequence = 0;
   #closing: Promise<void> | undefined;
 
   private constructor({ driver, options, clock = new SystemClock(), whenClosed }: Parts) {
-    const { watchdogMs, commandTimeoutMs, mapName } = { ...DEFAULTS, ...options };
+    const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName } = { ...DEFAULTS, ...options };
     this.#driver = withDeadline(driver, clock, commandTimeoutMs);
     this.#whenClosed = whenClosed;
     this.#runtime = new Runtime({
@@ -106,11 +133,22 @@ export class Holdfast implements AsyncDisposable {
       driver: this.#driver,
       publish: 'PUBLISH',
       rememberMs: this.#runtime.rememberMs,
+      commandTimeoutMs,
+      fairWaitMs,
       rawName: (name) => driver.keyPrefix + checkName(mapName(name)),
       announced: (taken) => this.#announced(taken),
     };
+    this.#synchronizers = {
+      runtime: this.#runtime,
+      numbers,
+      wire: this.#wire,
+      answers: new Answers(clock, this.#wire),
+      crowds: new Crowds(),
+    };
     this.#renewReentrant = renewWith(REENTRANT_SCRIPTS, this.#wire);
     this.#renewSimple = renewWith(SIMPLE_SCRIPTS, this.#wire);
+    this.#renewReadWrite = { read: renewReads(this.#wire), write: this.#renewReentrant };
+    this.#permits = new HeldPermits(renewPermits(this.#wire));
     if (options.closeOnSignals) this.#forgetSignals = closeOnSignals(() => this.close());
   }
 
@@ -121,10 +159,7 @@ export class Holdfast implements AsyncDisposable {
    */
   static async connect(target: string | Target, options?: ClientOptions): Promise<Holdfast> {
     const checked = checkOptions('client', options);
-    const { embedded, ...where } = checkOptions(
-      'target',
-      typeof target === 'string' ? { url: target } : target,
-    );
+    const { embedded, ...where } = checkTarget(target);
     const commandTimeoutMs = checked.commandTimeoutMs ?? DEFAULTS.commandTimeoutMs;
     if (!embedded) {
       const driver = await openIoredis(where as ServerTarget, { commandTimeoutMs });
@@ -186,15 +221,110 @@ export class Holdfast implements AsyncDisposable {
     return this.#lock(protocol, { reentrant: false });
   }
 
+  /**
+   * The fair lock: first come, first served, across processes, in one queue with Redisson's waiters.
+   *
+   * @example
+   * ```ts
+   * const desk = client.getFairLock('help-desk');
+   * const served: number[] = [];
+   * await Promise.all([1, 2, 3].map((ticket) => desk.withLock(() => served.push(ticket))));
+   * console.log(served.join(', ')); // 1, 2, 3
+   * ```
+   */
+  getFairLock(name: string): Lock {
+    return this.#lock(new FairProtocol(this.#wire, checkName(name), this.#renewReentrant));
+  }
+
+  /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
+  getNonReentrantFairLock(name: string): Lock {
+    const protocol = new FairProtocol(this.#wire, checkName(name), this.#renewReentrant);
+    return this.#lock(protocol, { reentrant: false });
+  }
+
   /** The same lock on the same keys; it waits by asking again with growing pauses. */
   getSpinLock(name: string, backoff?: Backoff): Lock {
     const spin = spinning(backoff);
     return this.#lock(new ReentrantProtocol(this.#wire, checkName(name), this.#renewReentrant, spin));
   }
 
+  /** The reentrant lock with fencing tokens: `hold.token` rises with every hold. */
+  getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
+    this.#used();
+    return new ExclusiveFencedLock(this.#context, this.#wire, checkName(name), this.#renewReentrant, options);
+  }
+
+  /** A value in Redis that only the newest token of a fenced lock can write. */
+  getFencedRegister(name: string): FencedRegister {
+    this.#used();
+    const nextSequence = () => {
+      this.#lastSequence += 1;
+      return this.#lastSequence;
+    };
+    return new GuardedRegister(this.#runtime, this.#wire, checkName(name), nextSequence);
+  }
+
   /** The plain `SET key token NX PX` lock, for sharing keys with redlock-style libraries. */
   getSimpleLock(name: string): Lock {
     return this.#lock(new SimpleProtocol(this.#wire, checkName(name), this.#renewSimple));
+  }
+
+  /** So many permits, which anybody takes and gives back. */
+  getSemaphore(name: string): Semaphore {
+    this.#used();
+    return new Semaphore(this.#synchronizers, checkName(name));
+  }
+
+  /** So many permits with ids and leases: those of a process that died come back. */
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+    this.#used();
+    return new PermitExpirableSemaphore(this.#synchronizers, checkName(name), this.#permits);
+  }
+
+  /** A gate that opens once enough have counted down. */
+  getCountDownLatch(name: string): CountDownLatch {
+    this.#used();
+    return new CountDownLatch(this.#synchronizers, checkName(name));
+  }
+
+  /** So many permits within any stretch of time of a given length. */
+  getRateLimiter(name: string): RateLimiter {
+    this.#used();
+    return new RateLimiter(this.#synchronizers, this.id, checkName(name));
+  }
+
+  /** Many readers or one writer, with `readLock()` and `writeLock()`. */
+  getReadWriteLock(name: string, options?: ReadWriteLockOptions): ReadWriteLock {
+    this.#used();
+    return new TwoSidedLock(this.#context, this.#wire, checkName(name), this.#renewReadWrite, options);
+  }
+
+  /** Locks shaped like the browser's `navigator.locks`, on the keys of `getReadWriteLock`. */
+  get locks(): WebLocks {
+    this.#locks ??= new WebLocks({
+      clientId: this.id,
+      report: (event, payload) => this.#report(event, payload),
+      owner: () => this.owner(),
+      lock: (name) => {
+        this.#used();
+        // As in the standard's queue, a stream of shared requests does not keep an exclusive one out.
+        const options = { prefer: 'writer' };
+        return new TwoSidedLock(this.#context, this.#wire, name, this.#renewReadWrite, options);
+      },
+    });
+    return this.#locks;
+  }
+
+  /** All of the given locks as one. They may be of different kinds and come from different clients. */
+  getMultiLock(...locks: Lock[]): Lock {
+    this.#used();
+    return new MultiLock(...locks);
+  }
+
+  /** A majority of the given locks as one: each from a client of its own, on independent servers. */
+  getRedLock(...locks: Lock[]): Lock {
+    this.#used();
+    return new RedLock(...locks);
   }
 
   /** A new identity that can hold locks and re-enter them, the counterpart of a thread. */
@@ -268,11 +398,19 @@ export class Holdfast implements AsyncDisposable {
     await this.#whenClosed?.();
   }
 
-  #lock(protocol: ReentrantProtocol | SimpleProtocol, { reentrant } = { reentrant: true }): Lock {
-    this.#runtime.assertOpen();
-    // Nobody waits for it, and a server that cannot be reached is told to who uses the lock.
-    void this.#probe().catch(() => undefined);
+  #lock(
+    protocol: ReentrantProtocol | FairProtocol | SimpleProtocol,
+    { reentrant } = { reentrant: true },
+  ): Lock {
+    this.#used();
     return new ExclusiveLock(this.#context, protocol, { reentrant });
+  }
+
+  /** Something is asked for: the client must be open, and the server is looked at if it has not been yet. */
+  #used(): void {
+    this.#runtime.assertOpen();
+    // Nobody waits for it, and a server that cannot be reached is told to who uses what was asked for.
+    void this.#probe().catch(() => undefined);
   }
 
   #probe(): Promise<Capabilities> {

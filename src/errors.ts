@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'ERR_OUTCOME_UNKNOWN'
   | 'ERR_DRIVER'
   | 'ERR_CLOSED'
+  | 'ERR_STALE_TOKEN'
   | 'ERR_INVALID_OPTION';
 
 function hasCode(value: unknown, code: ErrorCode | undefined): boolean {
@@ -127,16 +128,17 @@ export class LeaseLostError extends HoldfastError {
   }
 }
 
-/** `lock.unlock()` was called by someone who does not hold the lock. */
+/** `lock.unlock()` was called by someone who does not hold the lock, or a permit was released that is not there. */
 export class NotHeldError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_NOT_HELD';
   override readonly name = 'NotHeldError';
   readonly code = 'ERR_NOT_HELD';
 
-  constructor(readonly lockName: string) {
-    super(
-      `"${lockName}" is not held by the caller; unlock() works inside a scope or with an owner that holds it`,
-    );
+  constructor(
+    readonly lockName: string,
+    why = 'is not held by the caller; unlock() works inside a scope or with an owner that holds it',
+  ) {
+    super(`"${lockName}" ${why}`);
   }
 }
 
@@ -146,8 +148,11 @@ export class ReentryError extends HoldfastError {
   override readonly name = 'ReentryError';
   readonly code = 'ERR_REENTRY';
 
-  constructor(readonly lockName: string) {
-    super(`"${lockName}" is not reentrant and its owner holds it already`);
+  constructor(
+    readonly lockName: string,
+    why = 'is not reentrant and its owner holds it already',
+  ) {
+    super(`"${lockName}" ${why}`);
   }
 }
 
@@ -190,6 +195,21 @@ export class ReplicationError extends HoldfastError {
   }
 }
 
+/** A guard refused a token: a newer hold has been here. */
+export class StaleTokenError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_STALE_TOKEN';
+  override readonly name = 'StaleTokenError';
+  readonly code = 'ERR_STALE_TOKEN';
+
+  constructor(
+    readonly resource: string,
+    readonly token: number,
+    readonly newestToken: number,
+  ) {
+    super(`The token ${token} for "${resource}" is stale: ${newestToken} has been seen`);
+  }
+}
+
 /** A command was sent, and no answer says whether it ran. */
 export class OutcomeUnknownError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_OUTCOME_UNKNOWN';
@@ -217,11 +237,13 @@ export class ClosedError extends HoldfastError {
 
 /** Refused before anything was sent. Also a `TypeError`. */
 export class OptionError extends TypeError {
+  protected static readonly brandedCode = 'ERR_INVALID_OPTION';
   override readonly name = 'OptionError';
   readonly code = 'ERR_INVALID_OPTION';
   readonly [BRAND] = true;
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return hasCode(value, 'ERR_INVALID_OPTION');
+    // biome-ignore lint/complexity/noThisInStatic: `this` is the class on the right of instanceof.
+    return isInstance(this, this.brandedCode, value);
   }
 }

@@ -11,15 +11,87 @@ function prefixed(prefix: string, name: string): string {
   return name.includes('{') ? `${prefix}:${name}` : `${prefix}:{${name}}`;
 }
 
+/** `{name}:suffix`, or `name:suffix` when the name brings its own braces. */
+function suffixed(name: string, suffix: string): string {
+  return name.includes('{') ? `${name}:${suffix}` : `{${name}}:${suffix}`;
+}
+
 /** Where the releases of a lock are announced. */
 export function lockChannel(name: string): string {
   return prefixed('redisson_lock__channel', name);
 }
 
 /**
- * Marks an owner whose hold is over. Redisson keeps the answer of an unlock under the same template, with
- * a random id where we have the owner: our owners are never used twice.
+ * Marks an owner whose hold is over, or keeps the answer of a request that may be repeated. Redisson keeps
+ * the answer of an unlock under the same template, with a random id; our ids are never used twice either.
  */
-export function endedKey(name: string, owner: string): string {
-  return `${prefixed('redisson_unlock_latch', name)}:${owner}`;
+export function endedKey(name: string, id: string): string {
+  return `${prefixed('redisson_unlock_latch', name)}:${id}`;
+}
+
+/** Who waits for a fair lock, first come first. */
+export function fairQueueKey(name: string): string {
+  return prefixed('redisson_lock_queue', name);
+}
+
+/** Until when each waiter of a fair lock counts as alive, by Redisson's rules. */
+export function fairTimeoutKey(name: string): string {
+  return prefixed('redisson_lock_timeout', name);
+}
+
+/** When each waiter of ours was last heard of; private to this library. */
+export function fairSeenKey(name: string): string {
+  return prefixed('holdfast_lock_seen', name);
+}
+
+/** Where one waiter of a fair lock is told that it is its turn. */
+export function fairChannel(name: string, owner: string): string {
+  return `${lockChannel(name)}:${owner}`;
+}
+
+/** The last fencing token given. */
+export function tokenKey(name: string): string {
+  return prefixed('redisson_lock_token', name);
+}
+
+/** Where the releases of a read/write lock are announced. */
+export function readWriteChannel(name: string): string {
+  return prefixed('redisson_rwlock', name);
+}
+
+/** Writers of ours that readers of ours stand back for; private to this library. */
+export function waitingWritersKey(name: string): string {
+  return prefixed('holdfast_rwlock_waiting', name);
+}
+
+/** Lives as long as one of the read holds of an owner, counted from 1. */
+export function readHoldKey(name: string, owner: string, hold: number): string {
+  return `${suffixed(name, owner)}:rwlock_timeout:${hold}`;
+}
+
+/** Where the permits of both kinds of semaphores are announced. */
+export function semaphoreChannel(name: string): string {
+  return prefixed('redisson_sc', name);
+}
+
+/** When each permit of a permit-expirable semaphore ends. */
+export function permitTimeoutKey(name: string): string {
+  return suffixed(name, 'timeout');
+}
+
+/** Where a count-down latch is announced. Always in braces of its own, as Redisson has it. */
+export function latchChannel(name: string): string {
+  return `redisson_countdownlatch__channel__{${name}}`;
+}
+
+/** Permits left of a rate limiter, of all clients or of one. */
+export function rateValueKey(name: string, clientId?: string): string {
+  const key = suffixed(name, 'value');
+  return clientId === undefined ? key : `${key}:${clientId}`;
+}
+
+/** What a rate limiter granted and when, of all clients or of one. */
+export function ratePermitsKey(name: string, clientId?: string): string {
+  const key = suffixed(name, 'permits');
+  return clientId === undefined ? key : `${key}:${clientId}`;
 }

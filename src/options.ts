@@ -17,11 +17,20 @@ function show(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value);
 }
 
-function integer(least: number): Check<number> {
+function integer(least: number, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
+  const upTo = most === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : most;
   return (value, what) => {
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new OptionError(`${what} must be a whole number from ${least} to 2^53 - 1, not ${show(value)}`);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most)
+      return value;
+    throw new OptionError(`${what} must be a whole number from ${least} to ${upTo}, not ${show(value)}`);
   };
+}
+
+/** A lease, or none: a permit may have no end. */
+function lasting(value: unknown, what: string): number {
+  if (value === Number.POSITIVE_INFINITY) return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
+  throw new OptionError(`${what} must be a whole number from 1 to 2^53 - 1 or Infinity, not ${show(value)}`);
 }
 
 function positive(value: unknown, what: string): number {
@@ -91,6 +100,26 @@ const CHECKS = {
     onRelease: callback<Hook>,
   },
   owned: { owner: anything },
+  readWriteLock: { prefer: only(['writer'] as const, "it is 'writer' or left out") },
+  webLock: {
+    mode: only(['exclusive', 'shared'] as const, "it is 'exclusive' or 'shared'"),
+    ifAvailable: boolean,
+    steal: boolean,
+    signal: abortSignal,
+  },
+  acquirePermits: { signal: abortSignal },
+  tryAcquirePermits: { waitMs, signal: abortSignal },
+  withPermit: { permits: integer(1), waitMs, signal: abortSignal },
+  takePermit: { leaseMs: lasting, signal: abortSignal },
+  tryTakePermit: { waitMs, leaseMs: lasting, signal: abortSignal },
+  awaitLatch: { waitMs, signal: abortSignal },
+  rate: {
+    mode: only(['overall', 'perClient'] as const, "it is 'overall' or 'perClient'"),
+    rate: integer(1),
+    intervalMs: integer(1),
+    keepAliveMs: integer(0),
+  },
+  fencedLock: { tokenRetentionMs: integer(60_000) },
   exponential: {
     kind: only(['exponential'] as const, "it is 'exponential' or 'constant'"),
     initialMs: integer(1),
@@ -101,7 +130,7 @@ const CHECKS = {
   target: {
     url: text,
     host: text,
-    port: integer(1),
+    port: integer(1, 65_535),
     username: text,
     password: text,
     tls: anything,
@@ -119,6 +148,7 @@ const CHECKS = {
 export const DEFAULTS = {
   watchdogMs: 30_000,
   commandTimeoutMs: 3_000,
+  fairWaitMs: 300_000,
   mapName: (name: string) => name,
   closeOnSignals: false,
 } as const;
@@ -149,6 +179,18 @@ export function checkOptions<Name extends keyof typeof CHECKS>(
 }
 
 /**
+ * Checks where to connect: a URL or an object. Nothing at all, say from a variable that is not set, is an error.
+ *
+ * @throws OptionError
+ */
+export function checkTarget(target: unknown): Checked<(typeof CHECKS)['target']> {
+  if (typeof target === 'string') return checkOptions('target', { url: target });
+  if (target === undefined)
+    throw new OptionError('Where to connect must be a URL or an object, not undefined');
+  return checkOptions('target', target);
+}
+
+/**
  * Checks the name of a lock or synchronizer.
  *
  * @throws OptionError
@@ -162,7 +204,49 @@ export function checkName(name: unknown): string {
   return name;
 }
 
+/** A fencing token as it comes from a hold. */
+export function checkToken(value: unknown): number {
+  return integer(1)(value, 'token');
+}
+
+/** A value to be stored as text. */
+export function checkValue(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new OptionError(`The value must be a string, not ${show(value)}`);
+}
+
 /** The same check for what a function returned or a method takes directly, for example `hold.extend(leaseMs)`. */
 export function checkLeaseMs(value: unknown): number {
   return leaseMs(value, 'leaseMs');
+}
+
+/** The same check for the lease of a permit, which may be `Infinity`. */
+export function checkPermitLeaseMs(value: unknown): number {
+  return lasting(value, 'leaseMs');
+}
+
+/**
+ * Checks the id of a permit.
+ *
+ * @throws OptionError
+ */
+export function checkPermitId(value: unknown): string {
+  if (typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)) return value;
+  throw new OptionError(`The id of a permit has 32 lower-case hex digits; this is ${show(value)}`);
+}
+
+/**
+ * Checks a number that a method takes directly, such as a number of permits.
+ *
+ * @throws OptionError
+ */
+export function checkCount(
+  value: unknown,
+  what: string,
+  least: number,
+  most: number = Number.MAX_SAFE_INTEGER,
+): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most)
+    return value;
+  throw new OptionError(`${what} must be a whole number from ${least} to ${most}, not ${show(value)}`);
 }

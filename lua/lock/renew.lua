@@ -5,6 +5,9 @@
 --- @args owners  string  one for each lock
 --- @returns { 'renewed', held: integer... }
 --- @include lib/raise-lease
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
 local reply = { 'renewed' }
 for i, lock in ipairs(locks) do
   if redis.pcall('HEXISTS', lock, owners[i]) == 1 then

@@ -129,6 +129,8 @@ export async function openIoredis(
     });
   } catch (cause) {
     client.disconnect();
+    // ioredis attaches the command that failed, and a failed AUTH carries the password: causes get printed.
+    if (cause instanceof Error) Reflect.deleteProperty(cause, 'command');
     const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
     throw new DriverError(`Cannot connect to ${address.host}:${address.port}: ${reason}`, { cause });
   }

@@ -4,10 +4,10 @@
  * What differs between the kinds is what they say to the server, which their `LockProtocol` knows. Waiting,
  * keeping alive and losing are the runtime's. Here the user's call becomes an owner's wish.
  */
-import { AcquireTimeoutError, LeaseLostError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
+import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options.ts';
 import { acquire, type Contest } from '../runtime/acquire.ts';
-import { bar } from '../runtime/bar.ts';
+import { bar, withdraw } from '../runtime/bar.ts';
 import { Owner, type OwnerNumbers, Section, type Sections } from '../runtime/owner.ts';
 import { EXPIRED, type Patience } from '../runtime/patience.ts';
 import { persist } from '../runtime/persist.ts';
@@ -16,6 +16,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { type Grant, Tenure } from '../runtime/tenure.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
+import { runHolding } from './run-holding.ts';
 
 /** What every lock of a client shares. */
 export interface LockContext {
@@ -25,90 +26,76 @@ export interface LockContext {
   readonly sections: Sections;
 }
 
-export class ExclusiveLock implements Lock {
+/** What was granted, and the protocol that speaks for it from here on. */
+interface Claim {
+  readonly protocol: LockProtocol;
+  readonly grant: Grant;
+}
+
+/** A `LockHold` is whatever the kind of lock promises its users: the kinds differ in what they show of it. */
+function shown<H extends Hold>(hold: LockHold): H {
+  return hold as Hold as H;
+}
+
+export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   readonly name: string;
-  readonly #context: LockContext;
-  readonly #protocol: LockProtocol;
+  /** @internal */
+  readonly context: LockContext;
+  /** @internal */
+  readonly protocol: LockProtocol;
   readonly #reentrant: boolean;
+  readonly #shared: boolean;
 
-  constructor(context: LockContext, protocol: LockProtocol, { reentrant }: { reentrant: boolean }) {
+  /** @param kind `shared`: many owners may hold it at once */
+  constructor(context: LockContext, protocol: LockProtocol, kind: { reentrant: boolean; shared?: boolean }) {
     this.name = protocol.name;
-    this.#context = context;
-    this.#protocol = protocol;
-    this.#reentrant = reentrant;
+    this.context = context;
+    this.protocol = protocol;
+    this.#reentrant = kind.reentrant;
+    this.#shared = kind.shared ?? false;
   }
 
-  async lock(options?: LockOptions): Promise<Hold> {
+  async lock(options?: LockOptions): Promise<H> {
     const { signal, owner, ...wish } = checkOptions('lock', options);
-    const hold = await this.#takeAs(this.#ownerFor(owner), wish, Number.POSITIVE_INFINITY, signal);
+    const hold = await this.takeAs(this.#ownerFor(owner), wish, Number.POSITIVE_INFINITY, signal);
     if (hold === null) throw new Error('a wait without a limit ended');
-    return hold;
+    return shown<H>(hold);
   }
 
-  async tryLock(options?: TryLockOptions): Promise<Hold | null> {
+  async tryLock(options?: TryLockOptions): Promise<H | null> {
     const { signal, owner, waitMs = 0, ...wish } = checkOptions('tryLock', options);
-    return this.#takeAs(this.#ownerFor(owner), wish, waitMs, signal);
+    const hold = await this.takeAs(this.#ownerFor(owner), wish, waitMs, signal);
+    return hold && shown<H>(hold);
   }
 
-  async withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T> {
+  async withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T> {
     const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
     if (typeof work !== 'function') throw new OptionError('withLock needs a function to run');
-    const { runtime, sections, clientId } = this.#context;
+    const { runtime, sections, clientId } = this.context;
     const parent = sections.current();
     const section = new Section(parent?.owner ?? new Owner(clientId), parent);
-    const { turns } = section.owner.interestIn(this.#protocol.identity);
 
     runtime.assertOpen();
     using patience = runtime.patience(waitMs ?? Number.POSITIVE_INFINITY, signal);
+    const { turns } = section.owner.interestIn(this.protocol.identity);
     // Another section of the same owner may be inside: the lock would let us in beside it, its turn does not.
-    if (!(await turns.enter(section, patience))) throw await this.#timeout(waitMs ?? 0);
+    const takesTurns = !this.#shared;
+    if (takesTurns && !(await turns.enter(section, patience))) throw await this.#timeout(waitMs ?? 0);
     try {
       const hold = await this.#take(section.owner, wish, patience);
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
-      return await this.#runHolding(hold, section, work, onAcquire, onRelease);
+      const run = () =>
+        sections.run(section, async () => {
+          await onAcquire?.(shown<H>(hold));
+          return work(shown<H>(hold));
+        });
+      return await runHolding(hold, run, runtime.report, (_, released) =>
+        onRelease?.(shown<H>(hold), released),
+      );
     } finally {
-      turns.leave(section);
-      section.owner.settle(this.#protocol.identity);
+      if (takesTurns) turns.leave(section);
+      section.owner.settle(this.protocol.identity);
     }
-  }
-
-  async #runHolding<T>(
-    hold: LockHold,
-    section: Section,
-    work: (hold: Hold) => T | Promise<T>,
-    onAcquire: WithLockOptions['onAcquire'],
-    onRelease: WithLockOptions['onRelease'],
-  ): Promise<T> {
-    let result: T;
-    try {
-      result = await this.#context.sections.run(section, async () => {
-        await onAcquire?.(hold);
-        return work(hold);
-      });
-    } catch (error) {
-      await this.#giveBack(hold, onRelease);
-      throw error;
-    }
-    if (await this.#giveBack(hold, onRelease)) return result;
-    throw hold.loss ?? new LeaseLostError(this.name, hold.owner, 'notOwner');
-  }
-
-  /** Releases after the work; never throws, because what the work did is done. Answers whether it was held. */
-  async #giveBack(hold: LockHold, onRelease: WithLockOptions['onRelease']): Promise<boolean> {
-    const { runtime } = this.#context;
-    let released = true;
-    try {
-      released = await hold.unlock();
-    } catch (error) {
-      // It was held to the end; only the release is in doubt, and it is being repeated.
-      runtime.report('error', { error, during: `release "${this.name}"` });
-    }
-    try {
-      await onRelease?.(hold, released);
-    } catch (error) {
-      runtime.report('error', { error, during: `onRelease of "${this.name}"` });
-    }
-    return released;
   }
 
   async unlock(options?: OwnerOption): Promise<void> {
@@ -117,15 +104,18 @@ export class ExclusiveLock implements Lock {
   }
 
   async forceUnlock(): Promise<boolean> {
-    const { runtime, numbers } = this.#context;
+    const { runtime, numbers } = this.context;
     runtime.assertOpen();
+    const { key, reach } = this.protocol;
+    const ended = reach && (await this.#ask('describe', () => reach.call(this.protocol)));
     // Our own holders are told before the server can let anyone else in.
     for (const tenure of [...runtime.tenures]) {
-      if (tenure.protocol.key === this.#protocol.key) tenure.lose('forced');
+      const { protocol } = tenure;
+      if (protocol.key === key && (ended?.includes(protocol.identity) ?? true)) tenure.lose('forced');
     }
     const request = numbers.next();
-    const answer = await this.#ask('force-release', () => this.#protocol.forceRelease(request));
-    runtime.look(this.#protocol.line);
+    const answer = await this.#ask('force-release', () => this.protocol.forceRelease(request));
+    runtime.look(this.protocol.line);
     return answer === 'released';
   }
 
@@ -140,7 +130,7 @@ export class ExclusiveLock implements Lock {
   async getHoldCount(options?: OwnerOption): Promise<number> {
     const tenure = this.#tenureFor(options);
     if (tenure === undefined || !tenure.isStillHeld()) return 0;
-    const { holder } = await this.#describe();
+    const { holder } = await this.#describe(tenure.owner);
     return holder === tenure.owner ? tenure.count : 0;
   }
 
@@ -148,23 +138,49 @@ export class ExclusiveLock implements Lock {
     return (await this.#describe()).remainingMs;
   }
 
-  #takeAs(owner: Owner | undefined, wish: HoldOptions, waitMs: number, signal: AbortSignal | undefined) {
-    this.#context.runtime.assertOpen();
-    const patience = this.#context.runtime.patience(waitMs, signal);
-    const taken = owner === undefined ? this.#begin(wish, patience) : this.#take(owner, wish, patience);
+  /** @internal Takes the lock for an owner, or for somebody new. */
+  takeAs(
+    owner: Owner | undefined,
+    wish: HoldOptions,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<LockHold | null> {
+    this.context.runtime.assertOpen();
+    const patience = this.context.runtime.patience(waitMs, signal);
+    const taken =
+      owner === undefined ? this.#begin(undefined, wish, patience) : this.#take(owner, wish, patience);
     return taken.finally(() => patience[Symbol.dispose]());
+  }
+
+  /** @internal Waits for a section's turn among those of its owner; answers how to leave, or null in time. */
+  async enterTurn(
+    section: Section,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<(() => void) | null> {
+    const { identity } = this.protocol;
+    using patience = this.context.runtime.patience(waitMs, signal);
+    const { turns } = section.owner.interestIn(identity);
+    if (!(await turns.enter(section, patience))) return null;
+    return () => {
+      turns.leave(section);
+      section.owner.settle(identity);
+    };
   }
 
   /** Takes the lock as an owner that may have it already, or may be taking it this very moment. */
   async #take(owner: Owner, wish: HoldOptions, patience: Patience): Promise<LockHold | null> {
-    const { identity } = this.#protocol;
+    const { identity } = this.protocol;
     const interest = owner.interestIn(identity);
     const visit = Symbol('visit');
+    // What it holds it can enter at once; only who begins must wait for one who is just beginning.
+    let entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
+    if (entered !== undefined) return entered;
     if (!(await interest.gate.enter(visit, patience))) return null;
     try {
-      const entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
+      entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
       if (entered !== undefined) return entered;
-      return await this.#begin(wish, patience, (tenure) => {
+      return await this.#begin(owner, wish, patience, (tenure) => {
         interest.tenure = tenure;
         owner.settle(identity);
       });
@@ -177,7 +193,7 @@ export class ExclusiveLock implements Lock {
   /** Enters a tenure once more; undefined when its last entry has just been taken back. */
   async #enter(tenure: Tenure, wish: HoldOptions, patience: Patience): Promise<LockHold | undefined> {
     if (!this.#reentrant) throw new ReentryError(this.name);
-    const { runtime } = this.#context;
+    const { runtime } = this.context;
     const hold = new LockHold(runtime, this.name, wish);
     const entering = tenure.enter(hold, wish.leaseMs ?? runtime.watchdogMs).then((entered) => {
       return entered ? hold.standOn(tenure) : undefined;
@@ -198,47 +214,76 @@ export class ExclusiveLock implements Lock {
 
   /** Begins a tenure under a fresh owner field. */
   async #begin(
+    who: Owner | undefined,
     wish: HoldOptions,
     patience: Patience,
     remember?: (tenure: Tenure | undefined) => void,
   ): Promise<LockHold | null> {
-    const { runtime, numbers } = this.#context;
-    const protocol = this.#protocol;
-    const owner = numbers.next();
-    const leaseMs = wish.leaseMs ?? runtime.watchdogMs;
-    const contest: Contest<Grant> = {
-      what: `acquire "${this.name}"`,
-      waiting: protocol.waiting(),
-      attempt: async () => {
-        const sentAt = runtime.leaseClock.sendTime();
-        const answer = await protocol.acquire(owner, leaseMs);
-        if (answer.status === 'busy') return { granted: false, remainingMs: answer.remainingMs };
-        return { granted: true, value: { owner, sentAt, leaseMs, token: answer.token } };
-      },
-      abandon: () => bar(runtime, protocol, owner, leaseMs),
-    };
-    const outcome = await acquire(contest, runtime.line(protocol.line), patience, runtime);
-    if (!outcome.granted) return null;
+    const { runtime } = this.context;
+    const claim = await this.#claim(who, wish, patience);
+    if (claim === null) return null;
     const hold = new LockHold(runtime, this.name, wish);
-    const tenure = new Tenure(runtime, protocol, outcome.value, hold, () => remember?.(undefined));
+    const tenure = new Tenure(runtime, claim.protocol, claim.grant, hold, () => remember?.(undefined));
     remember?.(tenure);
     return hold.standOn(tenure);
   }
 
+  /** Where many may be inside, each asks for itself before it queues up: only who has to wait stands in line. */
+  async #claim(who: Owner | undefined, wish: HoldOptions, patience: Patience): Promise<Claim | null> {
+    if (this.#shared) {
+      using once = patience.once();
+      const claim = await this.#contend(who, wish, once, null);
+      if (claim !== null || patience.isOver) return claim;
+    }
+    return this.#contend(who, wish, patience, this.protocol.line);
+  }
+
+  async #contend(
+    who: Owner | undefined,
+    wish: HoldOptions,
+    patience: Patience,
+    line: string | null,
+  ): Promise<Claim | null> {
+    const { runtime, numbers } = this.context;
+    const fresh = numbers.next();
+    const beginner = this.protocol.begin?.(who, fresh) ?? { field: fresh, protocol: this.protocol };
+    const { field: owner, protocol } = beginner;
+    const leaseMs = wish.leaseMs ?? runtime.watchdogMs;
+    const waitMs = Math.max(0, patience.endsAt - runtime.clock.now());
+    let isQueued = false;
+    const contest: Contest<Grant> = {
+      what: `acquire "${this.name}"`,
+      waiting: protocol.waiting(owner),
+      attempt: async () => {
+        const sentAt = runtime.leaseClock.sendTime();
+        const answer = await protocol.acquire(owner, leaseMs, waitMs);
+        isQueued = answer.status === 'busy' && waitMs > 0;
+        if (answer.status === 'busy') return { granted: false, remainingMs: answer.remainingMs };
+        return { granted: true, value: { owner, sentAt, leaseMs, token: answer.token } };
+      },
+      abandon: () => bar(runtime, protocol, owner, Math.max(leaseMs, protocol.queueMs ?? 0)),
+      withdraw: () => {
+        if (isQueued) withdraw(runtime, protocol, owner);
+      },
+    };
+    const outcome = await acquire(contest, runtime.line(line), patience, runtime);
+    return outcome.granted ? { protocol, grant: outcome.value } : null;
+  }
+
   #ownerFor(given: unknown): Owner | undefined {
-    if (given === undefined) return this.#context.sections.current()?.owner;
-    if (given instanceof Owner && given.clientId === this.#context.clientId) return given;
+    if (given === undefined) return this.context.sections.current()?.owner;
+    if (given instanceof Owner && given.clientId === this.context.clientId) return given;
     throw new OptionError('owner must come from owner() of the same client');
   }
 
   #tenureFor(options: OwnerOption | undefined): Tenure | undefined {
-    this.#context.runtime.assertOpen();
-    return this.#ownerFor(checkOptions('owned', options).owner)?.tenureOf(this.#protocol.identity);
+    this.context.runtime.assertOpen();
+    return this.#ownerFor(checkOptions('owned', options).owner)?.tenureOf(this.protocol.identity);
   }
 
   async #timeout(waitMs: number): Promise<AcquireTimeoutError> {
     try {
-      const { holder, remainingMs } = await this.#protocol.describe();
+      const { holder, remainingMs } = await (this.protocol.obstacle?.() ?? this.protocol.describe());
       return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
     } catch {
       // Who holds it would be nice to know; that the wait is over is what the caller needs.
@@ -246,13 +291,13 @@ export class ExclusiveLock implements Lock {
     }
   }
 
-  #describe(): Promise<LockState> {
-    this.#context.runtime.assertOpen();
-    return this.#ask('describe', () => this.#protocol.describe());
+  #describe(owner?: string): Promise<LockState> {
+    this.context.runtime.assertOpen();
+    return this.#ask('describe', () => this.protocol.describe(owner));
   }
 
   #ask<T>(verb: string, call: () => Promise<T>): Promise<T> {
-    const { clock, commandTimeoutMs } = this.#context.runtime;
+    const { clock, commandTimeoutMs } = this.context.runtime;
     return persist(clock, commandTimeoutMs, `${verb} "${this.name}"`, call);
   }
 }

@@ -21,13 +21,13 @@ export interface TryLockOptions extends LockOptions {
   waitMs?: number | undefined;
 }
 
-export interface WithLockOptions extends Omit<LockOptions, 'owner'> {
+export interface WithLockOptions<H extends Hold = Hold> extends Omit<LockOptions, 'owner'> {
   /** How long to wait at most, then `AcquireTimeoutError`. Left out, it waits as long as it takes. */
   waitMs?: number | undefined;
   /** Called with the hold before the work; what it throws rejects the call, and the work does not run. */
-  onAcquire?: ((hold: Hold) => unknown) | undefined;
+  onAcquire?: ((hold: H) => unknown) | undefined;
   /** Called after the release; what it throws is reported as the client's `error` event. */
-  onRelease?: ((hold: Hold, released: boolean) => unknown) | undefined;
+  onRelease?: ((hold: H, released: boolean) => unknown) | undefined;
 }
 
 export interface OwnerOption {
@@ -36,7 +36,7 @@ export interface OwnerOption {
 }
 
 /** A lock that one owner at a time holds, across processes and machines. */
-export interface Lock {
+export interface Lock<H extends Hold = Hold> {
   readonly name: string;
   /**
    * Takes the lock, waiting as long as it takes.
@@ -47,7 +47,7 @@ export interface Lock {
    * console.log(`held by ${hold.owner} for ${hold.remainingMs} ms at least`);
    * ```
    */
-  lock(options?: LockOptions): Promise<Hold>;
+  lock(options?: LockOptions): Promise<H>;
   /**
    * Takes the lock if it can be had within `waitMs`, and answers null otherwise.
    *
@@ -58,7 +58,7 @@ export interface Lock {
    * else await hold.unlock();
    * ```
    */
-  tryLock(options?: TryLockOptions): Promise<Hold | null>;
+  tryLock(options?: TryLockOptions): Promise<H | null>;
   /**
    * Runs the work while holding the lock. Inside, taking the same lock again re-enters it.
    *
@@ -74,7 +74,7 @@ export interface Lock {
    * console.log(total);
    * ```
    */
-  withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T>;
+  withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T>;
   /**
    * Gives back what the owner took last, inside a scope or section or with an explicit owner.
    *

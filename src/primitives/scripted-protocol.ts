@@ -54,8 +54,12 @@ export abstract class ScriptedProtocol implements LockProtocol {
   async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const reply = await this.#scripts.acquire.run(this.wire.driver, keys, { owner, leaseMs });
+    return this.notEnded(reply, owner);
+  }
+
+  /** An owner is used for one tenure and barred after it; only a defect of ours could use it again. */
+  protected notEnded(reply: AcquireAnswer | { readonly status: 'ended' }, owner: string): AcquireAnswer {
     if (reply.status !== 'ended') return reply;
-    // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
     throw new DriverError(`The hold of ${owner} on "${this.name}" is over and cannot begin again`);
   }
 

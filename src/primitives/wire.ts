@@ -9,6 +9,10 @@ export interface Wire {
   readonly publish: 'PUBLISH' | 'SPUBLISH';
   /** How long the server remembers the answer of a request that may be repeated. */
   readonly rememberMs: number;
+  /** The deadline of every call to the server. */
+  readonly commandTimeoutMs: number;
+  /** How long a waiter of a fair lock may be silent by Redisson's rules. */
+  readonly fairWaitMs: number;
   /** The user's name → the main key, with mapping and prefix applied. */
   rawName(name: string): string;
   /** To be told whether the server took the wake-up of a release: 1 or 0. */

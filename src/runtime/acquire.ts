@@ -75,6 +75,7 @@ export async function acquire<T>(
   patience: Patience,
   { clock, commandTimeoutMs }: Surroundings,
 ): Promise<Granted<T> | Busy> {
+  patience.throwIfAborted();
   const queued = !line.isEmpty;
   // One try only, and others of this process wait already: it could not be our turn.
   if (queued && patience.isOver) return NOT_GRANTED;

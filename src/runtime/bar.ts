@@ -4,14 +4,22 @@
  * The release undoes what the owner may have taken; what it leaves behind on the server refuses the owner's
  * acquisitions that are still on their way. Should one come later than that, it ends with its lease.
  */
-import type { LockProtocol } from './protocol.ts';
+import type { LockProtocol, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Commands of a broken connection arrive within seconds or not at all; this is on the safe side. */
 const LATE_MS = 60_000;
 
-export function bar(runtime: Runtime, protocol: LockProtocol, owner: string, leaseMs: number): void {
+export function bar(runtime: Runtime, protocol: TenureProtocol, owner: string, leaseMs: number): void {
   runtime.settler.settle(`release "${protocol.name}"`, leaseMs, () =>
-    protocol.release(owner, leaseMs + LATE_MS),
+    protocol.release(owner, Math.min(leaseMs + LATE_MS, Number.MAX_SAFE_INTEGER)),
+  );
+}
+
+/** Takes an owner that gave up, and whose attempts are all answered, out of the queue that the server keeps. */
+export function withdraw(runtime: Runtime, protocol: LockProtocol, owner: string): void {
+  if (protocol.queueMs === undefined) return;
+  runtime.settler.settle(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
+    protocol.release(owner, runtime.rememberMs),
   );
 }

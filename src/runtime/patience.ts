@@ -15,6 +15,7 @@ export class Patience {
   readonly #signals: AbortSignal[] = [];
   readonly #forget: (() => void)[] = [];
   #interrupt: ((reason: unknown) => void) | undefined;
+  #isContent = false;
 
   /** When the caller no longer wants what it waits for, by the clock; may be Infinity. */
   readonly endsAt: number;
@@ -31,7 +32,14 @@ export class Patience {
   }
 
   get isOver(): boolean {
-    return this.#clock.now() >= this.endsAt;
+    return this.#isContent || this.#clock.now() >= this.endsAt;
+  }
+
+  /** The same patience, content with the first answer: for asking before queueing up. To be disposed of. */
+  once(): Patience {
+    const once = new Patience(this.#clock, this.endsAt - this.#clock.now(), this.#signals);
+    once.#isContent = true;
+    return once;
   }
 
   throwIfAborted(): void {
@@ -44,6 +52,13 @@ export class Patience {
    */
   wait<T>(promise: Promise<T>, until: number = this.endsAt): Promise<T | typeof EXPIRED> {
     return new Promise((resolve, reject) => {
+      // Aborted between two waits, when there was nothing to interrupt.
+      const aborted = this.#signals.find((signal) => signal.aborted);
+      if (aborted !== undefined) {
+        promise.catch(() => undefined);
+        reject(aborted.reason);
+        return;
+      }
       let waiting = true;
       const stop = (): boolean => {
         // What comes second must not clear the interrupt of the wait that follows this one.

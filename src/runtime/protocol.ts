@@ -5,6 +5,7 @@
  * late command of an old hold cannot touch a new one.
  */
 import type { Waiting } from './acquire.ts';
+import type { Owner } from './owner.ts';
 
 /** Renews many holds of one kind in one call; answers 1 or 0 for each. Counts are how often each was entered. */
 export type Renew = (
@@ -26,7 +27,14 @@ export interface LockState {
   readonly holder: string | null;
 }
 
-export interface LockProtocol {
+/** Who begins a tenure: its field on the server, and the protocol that speaks for it. */
+export interface Beginner {
+  readonly field: string;
+  readonly protocol: LockProtocol;
+}
+
+/** What a tenure needs to be kept and ended. Without `enter` and `leave` it cannot be entered again. */
+export interface TenureProtocol {
   /** The user's name of the lock, for messages. */
   readonly name: string;
   /** Where the server keeps it. */
@@ -35,19 +43,37 @@ export interface LockProtocol {
   readonly identity: string;
   /** Waiters with the same line queue up together in this process; null where the server queues them itself. */
   readonly line: string | null;
-  /** How to wait; asked anew for every acquisition, since a back-off has a state. */
-  waiting(): Waiting;
-  /** Takes it, or says for how long somebody else has it. */
-  acquire(owner: string, leaseMs: number): Promise<AcquireAnswer>;
   /** Re-enters: the count becomes this, the lease at least that. */
-  enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
+  enter?(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   /** Takes one of several entries back: the count becomes this. */
-  leave(owner: string, count: number): Promise<'held' | 'lost'>;
-  /** Ends the hold, whatever its count, and bars the owner for `rememberMs`. */
+  leave?(owner: string, count: number): Promise<'held' | 'lost'>;
+  /** Ends the hold, whatever its count, or the wait, and bars the owner for `rememberMs`. */
   release(owner: string, rememberMs: number): Promise<'released' | 'lost'>;
   /** One function for all locks of this kind on this client: holds that share it are renewed together. */
   readonly renew: Renew;
+}
+
+export interface LockProtocol extends TenureProtocol {
+  /** Where the server queues: for how long a waiter that left without a word may keep its place there. */
+  readonly queueMs?: number;
+  /**
+   * Where a tenure is more than a fresh number: as whom this owner begins one. Several locks may be one for it.
+   *
+   * @throws ReentryError when what the owner holds keeps it from ever getting this
+   */
+  begin?(owner: Owner | undefined, fresh: string): Beginner;
+  /** How to wait; asked anew for every acquisition, since a back-off has a state. */
+  waiting(owner: string): Waiting;
+  /** Takes it, or says for how long somebody else has it. Who waits no time at all is not queued. */
+  acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer>;
+  enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
+  leave(owner: string, count: number): Promise<'held' | 'lost'>;
   /** Ends the hold of whoever has it. The request id tells a repeat from a second wish. */
   forceRelease(requestId: string): Promise<'released' | 'free'>;
-  describe(): Promise<LockState>;
+  /** Where a forced release may leave holds of the key alone: the identities it would end, as things are now. */
+  reach?(): Promise<readonly string[]>;
+  /** Where many hold it, the holder named is this owner if it is one of them. */
+  describe(owner?: string): Promise<LockState>;
+  /** What keeps others out, where that is not what `describe` tells. */
+  obstacle?(): Promise<LockState>;
 }

@@ -49,7 +49,7 @@ export class Runtime {
 
   /** How long the server remembers the answer of a release: a caller repeats it for no longer than its time-out. */
   get rememberMs(): number {
-    return this.commandTimeoutMs * 2;
+    return Math.min(this.commandTimeoutMs * 2, Number.MAX_SAFE_INTEGER);
   }
 
   /** @throws ClosedError */

@@ -51,6 +51,7 @@ export class Settler {
           return;
         }
         await new Promise<void>((resolve) => this.#clock.after(backoff.next(), resolve));
+        if (this.#closed) return;
       }
     }
   }

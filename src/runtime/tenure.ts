@@ -5,12 +5,12 @@
  * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
  * lost it stays lost, whatever the server says later.
  */
-import { LeaseLostError, type LossReason } from '../errors.ts';
+import { LeaseLostError, type LossReason, ReentryError } from '../errors.ts';
 import { bar } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
 import { deadlineOf } from './lease.ts';
 import { persist } from './persist.ts';
-import type { LockProtocol } from './protocol.ts';
+import type { TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 
 /** An entry of a tenure: what the user's handle stands on. */
@@ -31,7 +31,7 @@ export interface Grant {
 }
 
 export class Tenure {
-  readonly protocol: LockProtocol;
+  readonly protocol: TenureProtocol;
   readonly owner: string;
   readonly token: number | undefined;
   readonly #runtime: Runtime;
@@ -52,7 +52,7 @@ export class Tenure {
   /** The last renewal failed; a deadline that passes now passes because of that. */
   renewalFailing = false;
 
-  constructor(runtime: Runtime, protocol: LockProtocol, grant: Grant, first: Entry, whenOver: () => void) {
+  constructor(runtime: Runtime, protocol: TenureProtocol, grant: Grant, first: Entry, whenOver: () => void) {
     this.#runtime = runtime;
     this.protocol = protocol;
     this.owner = grant.owner;
@@ -121,9 +121,10 @@ export class Tenure {
       this.assertHeld();
       const sentAt = this.#runtime.leaseClock.sendTime();
       const count = this.#entries.size + 1;
-      const answer = await this.#ask(`re-enter "${this.protocol.name}"`, () =>
-        this.protocol.enter(this.owner, count, leaseMs),
-      );
+      const answer = await this.#ask(`re-enter "${this.protocol.name}"`, async () => {
+        if (this.protocol.enter === undefined) throw new ReentryError(this.protocol.name);
+        return this.protocol.enter(this.owner, count, leaseMs);
+      });
       if (answer === 'lost') this.lose('notOwner');
       else this.prolonged(sentAt, leaseMs);
       this.assertHeld();
@@ -177,6 +178,19 @@ export class Tenure {
     }
   }
 
+  /**
+   * Ends it here and nowhere else: the same owner goes on with another lease, in a tenure of its own, which
+   * renewals of this one that are under way do not reach. Answers what is known of the lease so far.
+   */
+  handOver(): Grant {
+    if (this.#state === 'held') {
+      this.#state = 'over';
+      this.#stopTimers();
+    }
+    const [owner, leaseMs] = [this.owner, this.#leaseMs];
+    return { owner, sentAt: this.#leaseEndsAt - leaseMs, leaseMs, token: this.token };
+  }
+
   /** Loses it on purpose: the holder is told first, then the server is. */
   revoke(reason: LossReason): void {
     this.lose(reason);
@@ -217,8 +231,8 @@ export class Tenure {
 
   async #leaveOne(): Promise<boolean> {
     const count = this.#entries.size;
-    const answer = await this.#ask(`leave "${this.protocol.name}"`, () =>
-      this.protocol.leave(this.owner, count),
+    const answer = await this.#ask(`leave "${this.protocol.name}"`, async () =>
+      this.protocol.leave?.(this.owner, count),
     );
     if (answer === 'lost') this.lose('notOwner');
     return answer === 'held';

@@ -37,6 +37,7 @@ export class WakeHub {
   readonly #working = new Map<string, Promise<void>>();
   readonly #backoff = new Backoff(50, 2_000);
   #connection: Promise<Subscriber> | undefined;
+  #isOpen = false;
   #idlePings = 0;
   #cancelPing: CancelTimer | undefined;
   #cancelReconnect: CancelTimer | undefined;
@@ -90,19 +91,19 @@ export class WakeHub {
   async #apply(channel: string): Promise<void> {
     if (this.#closed) return;
     const wanted = this.#listeners.has(channel);
-    const there = this.#subscribed.has(channel);
+    if (wanted === this.#subscribed.has(channel)) return;
+    const connection = this.#connect();
     try {
-      if (wanted && !there) {
-        const connection = this.#connect();
+      if (wanted) {
         await (await connection).subscribe(channel);
         if (this.#connection === connection) this.#subscribed.add(channel);
         this.#backoff.reset();
-      } else if (there && !wanted) {
+      } else {
         this.#subscribed.delete(channel);
-        await (await this.#connection)?.unsubscribe(channel);
+        await (await connection).unsubscribe(channel);
       }
     } catch (error) {
-      this.#failed(error);
+      this.#failed(connection, error);
     }
   }
 
@@ -110,13 +111,14 @@ export class WakeHub {
     if (this.#connection !== undefined) return this.#connection;
     const connection: Promise<Subscriber> = this.#driver.openSubscriber({
       onMessage: (channel) => this.#wake(channel),
-      onDown: (reason) => {
-        if (this.#connection === connection) this.#failed(reason);
-      },
+      onDown: (reason) => this.#failed(connection, reason),
     });
     this.#connection = connection;
     connection.then(
-      () => this.#pingLater(connection),
+      () => {
+        this.#isOpen ||= this.#connection === connection;
+        this.#pingLater(connection);
+      },
       // Who asked for the connection handles its failure; there is nothing to ping.
       () => undefined,
     );
@@ -139,13 +141,14 @@ export class WakeHub {
       await (await connection).ping();
       this.#pingLater(connection);
     } catch (error) {
-      if (this.#connection === connection) this.#failed(error);
+      this.#failed(connection, error);
     }
   }
 
   #drop(): void {
     const dropped = this.#connection;
     this.#connection = undefined;
+    this.#isOpen = false;
     this.#subscribed.clear();
     this.#idlePings = 0;
     this.#cancelPing?.();
@@ -156,11 +159,13 @@ export class WakeHub {
     );
   }
 
-  #failed(error: unknown): void {
-    if (this.#closed) return;
+  #failed(connection: Promise<Subscriber>, error: unknown): void {
+    // A connection that was replaced may still report what it owes; that must not cost the new one.
+    if (this.#closed || this.#connection !== connection) return;
     if (classify(error) === 'refused') {
       this.#warnDenied(error);
-      return;
+      // Refused one channel, it still serves the others.
+      if (this.#isOpen) return;
     }
     this.#drop();
     this.#cancelReconnect ??= this.#clock.after(this.#backoff.next(), () => {

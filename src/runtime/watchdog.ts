@@ -30,6 +30,10 @@ export class Watchdog {
   /** Being renewed at present; taken out of the queue until it is settled. */
   readonly #renewing = new Set<Tenure>();
   #cancelTick: CancelTimer | undefined;
+  /** Suspended time at the last tick; somebody else may have read the clock since. */
+  #suspendedMs = 0;
+  /** When the armed timer should fire. */
+  #tickAt = 0;
 
   constructor(runtime: Runtime, leaseMs: number) {
     this.#runtime = runtime;
@@ -48,7 +52,10 @@ export class Watchdog {
   /** Starts renewing, if it is not being renewed already. */
   watch(tenure: Tenure): void {
     if (this.#dueAt.has(tenure) || this.#renewing.has(tenure)) return;
-    this.#dueAt.set(tenure, this.#runtime.clock.now() + this.#periodMs);
+    const dueAt = this.#runtime.clock.now() + this.#periodMs;
+    this.#dueAt.set(tenure, dueAt);
+    // The pulse may be slower than the renewals of a short lease.
+    if (dueAt < this.#tickAt) this.#arm();
   }
 
   unwatch(tenure: Tenure): void {
@@ -67,17 +74,19 @@ export class Watchdog {
     const now = this.#runtime.clock.now();
     const [nextDueAt = Number.POSITIVE_INFINITY] = this.#dueAt.values();
     const delayMs = Math.min(Math.max(0, nextDueAt - now), PULSE_MS);
-    this.#cancelTick = this.#runtime.clock.after(delayMs, () => this.#tick(now + delayMs));
+    this.#cancelTick?.();
+    this.#tickAt = now + delayMs;
+    this.#cancelTick = this.#runtime.clock.after(delayMs, () => this.#tick());
   }
 
-  #tick(expectedAt: number): void {
+  #tick(): void {
     const { clock, leaseClock, report, tenures } = this.#runtime;
-    const lateMs = clock.now() - expectedAt;
-    const suspendedMs = leaseClock.suspendedMs;
+    const lateMs = clock.now() - this.#tickAt;
     const leaseNow = leaseClock.now();
     if (lateMs > STALL_MS) report('stalled', { lateMs: Math.round(lateMs) });
-    if (leaseClock.suspendedMs !== suspendedMs) {
+    if (leaseClock.suspendedMs !== this.#suspendedMs) {
       // Timers stand still while the machine sleeps, leases on the server do not.
+      this.#suspendedMs = leaseClock.suspendedMs;
       for (const tenure of [...tenures]) tenure.isStillHeld(leaseNow);
     }
     this.#renewDue(leaseNow);

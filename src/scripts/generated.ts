@@ -5,6 +5,901 @@
  */
 import { defineScript } from './script.ts';
 
+/** Shortens how long answers are remembered: those that have arrived are needed only for copies on their way. */
+export const answerShorten = defineScript<
+  { answers: readonly string[] },
+  { rememberMs: number },
+  | { status: 'shortened' }
+>({
+  name: 'answer/shorten',
+  sha1: '8e442ef640e503cc5c40cdbacb566c2c9f037315',
+  keys: [],
+  variadicKey: 'answers',
+  args: [['rememberMs', 'integer']],
+  replies: {
+    shortened: [],
+  },
+  source: `if #KEYS < 0 or #ARGV ~= 1 then
+  return redis.error_reply('ERR holdfast answer/shorten: wrong number of keys or arguments')
+end
+local answers = {}
+for i = 1, #KEYS do
+  answers[i] = KEYS[i]
+end
+local rememberMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast answer/shorten: rememberMs is not a safe integer') end
+if rememberMs < 1 then
+  return redis.error_reply('ERR a time to remember must be positive')
+end
+for _, answer in ipairs(answers) do
+  redis.call('PEXPIRE', answer, rememberMs)
+end
+return { 'shortened' }
+`,
+});
+
+/** Counts down by one; the last one opens the latch and wakes everybody. */
+export const countDownLatchCountDown = defineScript<
+  { latch: string; answer: string },
+  { publish: string; channel: string; rememberMs: number },
+  | { status: 'counted' }
+  | { status: 'opened'; announced: number }
+  | { status: 'open' }
+>({
+  name: 'count-down-latch/count-down',
+  sha1: '8ab9d5247eff4142ea50014a02a353503e0d7684',
+  keys: ['latch', 'answer'],
+  args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    counted: [],
+    opened: [['announced', 'integer']],
+    open: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast count-down-latch/count-down: wrong number of keys or arguments')
+end
+local latch = KEYS[1]
+local answer = KEYS[2]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/count-down: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
+local function countLeft(latch)
+  return tonumber(redis.call('GET', latch) or '0')
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local left = countLeft(latch)
+if not left then
+  return redis.error_reply('ERR the key holds something that is not a count')
+end
+ignoreFullMemory(answer)
+local reply = { 'open' }
+if left > 1 then
+  redis.call('DECR', latch)
+  reply = { 'counted' }
+else
+  redis.call('DEL', latch)
+end
+if left == 1 then
+  reply = { 'opened', announce(publish, channel, '0') }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Removes the latch, which opens it, and wakes everybody. */
+export const countDownLatchDelete = defineScript<
+  { latch: string; answer: string },
+  { publish: string; channel: string; rememberMs: number },
+  | { status: 'deleted'; announced: number }
+  | { status: 'missing' }
+>({
+  name: 'count-down-latch/delete',
+  sha1: '73c9d9e70f3ae1ff6c4af9fa359ac91e3960ce9c',
+  keys: ['latch', 'answer'],
+  args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    deleted: [['announced', 'integer']],
+    missing: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast count-down-latch/delete: wrong number of keys or arguments')
+end
+local latch = KEYS[1]
+local answer = KEYS[2]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/delete: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'missing' }
+if redis.call('GET', latch) then
+  redis.call('DEL', latch)
+  announce(publish, channel, '1')
+  reply = { 'deleted', announce(publish, channel, '0') }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Says how many are still to count down; 0 when the latch is open. */
+export const countDownLatchGetCount = defineScript<
+  { latch: string },
+  Record<string, never>,
+  | { status: 'count'; left: number }
+>({
+  name: 'count-down-latch/get-count',
+  sha1: 'bd2b0c292592fb7ef0f75bd9b7f99c58a492bf7d',
+  keys: ['latch'],
+  args: [],
+  replies: {
+    count: [['left', 'integer']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast count-down-latch/get-count: wrong number of keys or arguments')
+end
+local latch = KEYS[1]
+return { 'count', redis.call('GET', latch) or '0' }
+`,
+});
+
+/** Closes the latch with a count, unless it is closed already. */
+export const countDownLatchTrySetCount = defineScript<
+  { latch: string; answer: string },
+  { count: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'set'; announced: number }
+  | { status: 'kept' }
+>({
+  name: 'count-down-latch/try-set-count',
+  sha1: 'a71d2618a68830c02137bf3dab8ae8419ebf8911',
+  keys: ['latch', 'answer'],
+  args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    set: [['announced', 'integer']],
+    kept: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast count-down-latch/try-set-count: wrong number of keys or arguments')
+end
+local latch = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/try-set-count: count is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/try-set-count: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function countLeft(latch)
+  return tonumber(redis.call('GET', latch) or '0')
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+if count < 1 then
+  return redis.error_reply('ERR the count must be positive')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local left = countLeft(latch)
+if not left then
+  return redis.error_reply('ERR the key holds something that is not a count')
+end
+local reply = { 'kept' }
+if left <= 0 then
+  redis.call('SET', latch, string.format('%.0f', count))
+  reply = { 'set', announce(publish, channel, '1') }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Takes the lock when it is free and nobody waits before the owner; otherwise queues up, or does not wait. */
+export const fairLockAcquire = defineScript<
+  { lock: string; queue: string; timeouts: string; seen: string; ended: string },
+  { owner: string; leaseMs: number; waitMs: number; silentMs: number; publish: string; channel: string },
+  | { status: 'held' }
+  | { status: 'queued'; lookAgainMs: number }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+>({
+  name: 'fair-lock/acquire',
+  sha1: '113eee3b023970a018caa8d9db747d9a4fa788d0',
+  keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
+  args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
+  replies: {
+    held: [],
+    queued: [['lookAgainMs', 'integer']],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+  },
+  source: `if #KEYS ~= 5 or #ARGV ~= 6 then
+  return redis.error_reply('ERR holdfast fair-lock/acquire: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local queue = KEYS[2]
+local timeouts = KEYS[3]
+local seen = KEYS[4]
+local ended = KEYS[5]
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/acquire: leaseMs is not a safe integer') end
+local waitMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not waitMs or math.abs(waitMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/acquire: waitMs is not a safe integer') end
+local silentMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not silentMs or math.abs(silentMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/acquire: silentMs is not a safe integer') end
+local publish = ARGV[5]
+local channel = ARGV[6]
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local EVERYONE = 'everyone'
+local function noteOf(seen, waiter)
+  local note = redis.call('HGET', seen, waiter)
+  local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
+end
+local function mayDropSilent(seen, now, silentMs)
+  local note = redis.call('HGET', seen, EVERYONE)
+  if not note then
+    return false
+  end
+  local heardAt, spareUntil = string.match(note, '^(%d+) (%d+)$')
+  heardAt, spareUntil = tonumber(heardAt), tonumber(spareUntil)
+  if math.abs(now - heardAt) > silentMs * 2 / 3 then
+    spareUntil = now + silentMs
+  end
+  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  return spareUntil < now
+end
+local function forget(seen, waiter)
+  if redis.call('HDEL', seen, waiter) == 1 and redis.call('HLEN', seen) == 1 then
+    redis.call('DEL', seen)
+  end
+end
+local function handBack(timeouts, waiters, waitMs)
+  local change = string.format('%.0f', -waitMs)
+  for _, waiter in ipairs(waiters) do
+    redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
+  end
+end
+local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
+  local dropSilent = mayDropSilent(seen, now, silentMs)
+  local handedBackMs = 0
+  local swept = false
+  local head = redis.call('LINDEX', queue, 0)
+  while head and head ~= asking do
+    local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
+    local isOver = diesAt ~= nil and diesAt <= now
+    local heardAt, maySilentMs, waitMs = noteOf(seen, head)
+    if heardAt then
+      if not (dropSilent and math.abs(now - heardAt) > maySilentMs) then
+        break
+      end
+      handedBackMs = handedBackMs + (isOver and 0 or waitMs)
+    elseif not isOver then
+      break
+    end
+    redis.call('LPOP', queue)
+    redis.call('ZREM', timeouts, head)
+    forget(seen, head)
+    swept = true
+    head = redis.call('LINDEX', queue, 0)
+  end
+  if handedBackMs > 0 then
+    handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
+  end
+  return head, swept
+end
+local function leaveQueue(queue, timeouts, seen, waiter)
+  local place = redis.call('LPOS', queue, waiter)
+  local _, _, waitMs = noteOf(seen, waiter)
+  redis.call('ZREM', timeouts, waiter)
+  forget(seen, waiter)
+  if not place then
+    return false
+  end
+  local behind = redis.call('LRANGE', queue, place + 1, -1)
+  redis.call('LREM', queue, 0, waiter)
+  if waitMs then
+    handBack(timeouts, behind, waitMs)
+  end
+  return true
+end
+local function callHead(head, publish, channel)
+  if not head then
+    return 1
+  end
+  return announce(publish, channel .. ':' .. head, '0')
+end
+local function note(seen, waiter, now, silentMs, waitMs, diesAt)
+  redis.pcall('HSET', seen, waiter, string.format('%.0f %.0f %.0f', now, silentMs, waitMs))
+  redis.pcall('HSETNX', seen, EVERYONE, string.format('%.0f 0', now))
+  local keepMs = math.min(diesAt - now + silentMs, 2 ^ 53)
+  if redis.call('PTTL', seen) < keepMs then
+    redis.call('PEXPIRE', seen, string.format('%.0f', keepMs))
+  end
+end
+local function takePlace(queue, timeouts, seen, waiter, now, leaseLeftMs, waitMs, silentMs)
+  local startsAt = now + leaseLeftMs
+  local last = redis.call('LINDEX', queue, -1)
+  if last then
+    startsAt = math.max(startsAt, tonumber(redis.call('ZSCORE', timeouts, last)) or 0)
+  end
+  redis.call('ZADD', timeouts, string.format('%.0f', startsAt + waitMs), waiter)
+  note(seen, waiter, now, silentMs, waitMs, startsAt + waitMs)
+  return redis.call('RPUSH', queue, waiter) - 1
+end
+local function keepPlace(timeouts, seen, waiter, now, leaseLeftMs, waitMs, silentMs)
+  local heardAt, _, addedMs = noteOf(seen, waiter)
+  local diesAt = tonumber(redis.call('ZSCORE', timeouts, waiter)) or 0
+  diesAt = math.max(diesAt + math.max(0, now - (heardAt or now)), now + leaseLeftMs + (addedMs or waitMs))
+  redis.pcall('ZADD', timeouts, string.format('%.0f', diesAt), waiter)
+  note(seen, waiter, now, silentMs, addedMs or waitMs, diesAt)
+end
+local function deadInMs(timeouts, seen, waiter, now)
+  local heardAt, silentMs = noteOf(seen, waiter)
+  local diesAt = heardAt and heardAt + silentMs or tonumber(redis.call('ZSCORE', timeouts, waiter)) or 0
+  if diesAt < now then
+    return -1
+  end
+  return math.min(diesAt - now + 1, 2 ^ 31)
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if waitMs < 0 or silentMs < 1 then
+  return redis.error_reply('ERR a wait must not be negative, and a waiter may be silent for a while')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local now = nowMs()
+local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+local remainingMs = redis.call('PTTL', lock)
+local isFree = remainingMs == -2
+if isFree and (not head or head == owner) then
+  leaveQueue(queue, timeouts, seen, owner)
+  redis.call('HSET', lock, owner, 1)
+  redis.call('PEXPIRE', lock, leaseMs)
+  return { 'held' }
+end
+if isFree and swept then
+  callHead(head, publish, channel)
+end
+if waitMs == 0 then
+  return { 'busy', remainingMs }
+end
+local place = redis.call('LPOS', queue, owner)
+if place then
+  keepPlace(timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+else
+  place = takePlace(queue, timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+end
+if place == 0 then
+  return { 'queued', remainingMs }
+end
+if place == 1 and isFree then
+  return { 'queued', deadInMs(timeouts, seen, head, now) }
+end
+return { 'queued', -1 }
+`,
+});
+
+/** Frees the lock whoever holds it, and calls the next in line. Anything but a hash is left alone. */
+export const fairLockForceRelease = defineScript<
+  { lock: string; queue: string; timeouts: string; seen: string; answer: string },
+  { silentMs: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+  | { status: 'free' }
+>({
+  name: 'fair-lock/force-release',
+  sha1: 'a30d5e45e7dffa4e9f1900d4916d6675dfd398e0',
+  keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
+  args: [['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer']],
+    free: [],
+  },
+  source: `if #KEYS ~= 5 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast fair-lock/force-release: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local queue = KEYS[2]
+local timeouts = KEYS[3]
+local seen = KEYS[4]
+local answer = KEYS[5]
+local silentMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not silentMs or math.abs(silentMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/force-release: silentMs is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/force-release: rememberMs is not a safe integer') end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local EVERYONE = 'everyone'
+local function noteOf(seen, waiter)
+  local note = redis.call('HGET', seen, waiter)
+  local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
+end
+local function mayDropSilent(seen, now, silentMs)
+  local note = redis.call('HGET', seen, EVERYONE)
+  if not note then
+    return false
+  end
+  local heardAt, spareUntil = string.match(note, '^(%d+) (%d+)$')
+  heardAt, spareUntil = tonumber(heardAt), tonumber(spareUntil)
+  if math.abs(now - heardAt) > silentMs * 2 / 3 then
+    spareUntil = now + silentMs
+  end
+  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  return spareUntil < now
+end
+local function forget(seen, waiter)
+  if redis.call('HDEL', seen, waiter) == 1 and redis.call('HLEN', seen) == 1 then
+    redis.call('DEL', seen)
+  end
+end
+local function handBack(timeouts, waiters, waitMs)
+  local change = string.format('%.0f', -waitMs)
+  for _, waiter in ipairs(waiters) do
+    redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
+  end
+end
+local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
+  local dropSilent = mayDropSilent(seen, now, silentMs)
+  local handedBackMs = 0
+  local swept = false
+  local head = redis.call('LINDEX', queue, 0)
+  while head and head ~= asking do
+    local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
+    local isOver = diesAt ~= nil and diesAt <= now
+    local heardAt, maySilentMs, waitMs = noteOf(seen, head)
+    if heardAt then
+      if not (dropSilent and math.abs(now - heardAt) > maySilentMs) then
+        break
+      end
+      handedBackMs = handedBackMs + (isOver and 0 or waitMs)
+    elseif not isOver then
+      break
+    end
+    redis.call('LPOP', queue)
+    redis.call('ZREM', timeouts, head)
+    forget(seen, head)
+    swept = true
+    head = redis.call('LINDEX', queue, 0)
+  end
+  if handedBackMs > 0 then
+    handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
+  end
+  return head, swept
+end
+local function leaveQueue(queue, timeouts, seen, waiter)
+  local place = redis.call('LPOS', queue, waiter)
+  local _, _, waitMs = noteOf(seen, waiter)
+  redis.call('ZREM', timeouts, waiter)
+  forget(seen, waiter)
+  if not place then
+    return false
+  end
+  local behind = redis.call('LRANGE', queue, place + 1, -1)
+  redis.call('LREM', queue, 0, waiter)
+  if waitMs then
+    handBack(timeouts, behind, waitMs)
+  end
+  return true
+end
+local function callHead(head, publish, channel)
+  if not head then
+    return 1
+  end
+  return announce(publish, channel .. ':' .. head, '0')
+end
+local answered = redis.call('GET', answer)
+if answered == 'released' then
+  return { 'released', 1 }
+end
+if answered == 'free' or redis.call('HLEN', lock) == 0 then
+  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
+  return { 'free' }
+end
+redis.call('DEL', lock)
+redis.pcall('SET', answer, 'released', 'PX', rememberMs)
+local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
+return { 'released', callHead(head, publish, channel) }
+`,
+});
+
+/** Ends what the owner has here for good, its hold or its place in the queue, and calls the next in line. */
+export const fairLockRelease = defineScript<
+  { lock: string; queue: string; timeouts: string; seen: string; ended: string },
+  { owner: string; silentMs: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+  | { status: 'left'; announced: number }
+  | { status: 'lost' }
+>({
+  name: 'fair-lock/release',
+  sha1: '0289ed1756c2748298dc1b12398b2f09ab343105',
+  keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
+  args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer']],
+    left: [['announced', 'integer']],
+    lost: [],
+  },
+  source: `if #KEYS ~= 5 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast fair-lock/release: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local queue = KEYS[2]
+local timeouts = KEYS[3]
+local seen = KEYS[4]
+local ended = KEYS[5]
+local owner = ARGV[1]
+local silentMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not silentMs or math.abs(silentMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/release: silentMs is not a safe integer') end
+local publish = ARGV[3]
+local channel = ARGV[4]
+local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/release: rememberMs is not a safe integer') end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local EVERYONE = 'everyone'
+local function noteOf(seen, waiter)
+  local note = redis.call('HGET', seen, waiter)
+  local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
+end
+local function mayDropSilent(seen, now, silentMs)
+  local note = redis.call('HGET', seen, EVERYONE)
+  if not note then
+    return false
+  end
+  local heardAt, spareUntil = string.match(note, '^(%d+) (%d+)$')
+  heardAt, spareUntil = tonumber(heardAt), tonumber(spareUntil)
+  if math.abs(now - heardAt) > silentMs * 2 / 3 then
+    spareUntil = now + silentMs
+  end
+  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  return spareUntil < now
+end
+local function forget(seen, waiter)
+  if redis.call('HDEL', seen, waiter) == 1 and redis.call('HLEN', seen) == 1 then
+    redis.call('DEL', seen)
+  end
+end
+local function handBack(timeouts, waiters, waitMs)
+  local change = string.format('%.0f', -waitMs)
+  for _, waiter in ipairs(waiters) do
+    redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
+  end
+end
+local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
+  local dropSilent = mayDropSilent(seen, now, silentMs)
+  local handedBackMs = 0
+  local swept = false
+  local head = redis.call('LINDEX', queue, 0)
+  while head and head ~= asking do
+    local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
+    local isOver = diesAt ~= nil and diesAt <= now
+    local heardAt, maySilentMs, waitMs = noteOf(seen, head)
+    if heardAt then
+      if not (dropSilent and math.abs(now - heardAt) > maySilentMs) then
+        break
+      end
+      handedBackMs = handedBackMs + (isOver and 0 or waitMs)
+    elseif not isOver then
+      break
+    end
+    redis.call('LPOP', queue)
+    redis.call('ZREM', timeouts, head)
+    forget(seen, head)
+    swept = true
+    head = redis.call('LINDEX', queue, 0)
+  end
+  if handedBackMs > 0 then
+    handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
+  end
+  return head, swept
+end
+local function leaveQueue(queue, timeouts, seen, waiter)
+  local place = redis.call('LPOS', queue, waiter)
+  local _, _, waitMs = noteOf(seen, waiter)
+  redis.call('ZREM', timeouts, waiter)
+  forget(seen, waiter)
+  if not place then
+    return false
+  end
+  local behind = redis.call('LRANGE', queue, place + 1, -1)
+  redis.call('LREM', queue, 0, waiter)
+  if waitMs then
+    handBack(timeouts, behind, waitMs)
+  end
+  return true
+end
+local function callHead(head, publish, channel)
+  if not head then
+    return 1
+  end
+  return announce(publish, channel .. ':' .. head, '0')
+end
+if redis.pcall('HEXISTS', lock, owner) == 1 then
+  redis.call('DEL', lock)
+  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  local head = sweepQueue(queue, timeouts, seen, owner, nowMs(), silentMs)
+  return { 'released', callHead(head, publish, channel) }
+end
+if redis.call('GET', ended) == 'released' then
+  return { 'released', 1 }
+end
+local left = leaveQueue(queue, timeouts, seen, owner)
+redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+if not left then
+  return { 'lost' }
+end
+local head = sweepQueue(queue, timeouts, seen, owner, nowMs(), silentMs)
+if redis.call('EXISTS', lock) == 1 then
+  return { 'left', 1 }
+end
+return { 'left', callHead(head, publish, channel) }
+`,
+});
+
+/** Takes the lock for a new owner with a token higher than any before, or says how long it is taken. */
+export const fencedLockAcquire = defineScript<
+  { lock: string; ended: string; token: string },
+  { owner: string; leaseMs: number; retentionMs: number },
+  | { status: 'held'; token: number }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+>({
+  name: 'fenced-lock/acquire',
+  sha1: '430a528545073c8763edcf3a1bb98f55f4d20007',
+  keys: ['lock', 'ended', 'token'],
+  args: [['owner', 'string'], ['leaseMs', 'integer'], ['retentionMs', 'integer']],
+  replies: {
+    held: [['token', 'integer']],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast fenced-lock/acquire: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local token = KEYS[3]
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/acquire: leaseMs is not a safe integer') end
+local retentionMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not retentionMs or math.abs(retentionMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/acquire: retentionMs is not a safe integer') end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+if leaseMs < 1 or retentionMs < 0 then
+  return redis.error_reply('ERR a lease must be positive and a retention not negative')
+end
+local last = redis.call('GET', token)
+if redis.call('EXISTS', lock) == 0 then
+  if redis.call('EXISTS', ended) == 1 then
+    return { 'ended' }
+  end
+  local time = redis.call('TIME')
+  local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local given = string.format('%.0f', math.max((tonumber(last) or 0) + 1, micros))
+  if retentionMs > 0 then
+    redis.call('SET', token, given, 'PX', retentionMs)
+  else
+    redis.call('SET', token, given)
+  end
+  redis.call('HSET', lock, owner, 1)
+  redis.call('PEXPIRE', lock, leaseMs)
+  return { 'held', given }
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held', last or '0' }
+end
+return { 'busy', redis.call('PTTL', lock) }
+`,
+});
+
+/** The last token given, by whomever; 0 when none is known. */
+export const fencedLockLastToken = defineScript<
+  { token: string },
+  Record<string, never>,
+  | { status: 'token'; value: number }
+>({
+  name: 'fenced-lock/last-token',
+  sha1: '556ba8f900f12c0629d47c4f8216fd4595ffb60b',
+  keys: ['token'],
+  args: [],
+  replies: {
+    token: [['value', 'integer']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast fenced-lock/last-token: wrong number of keys or arguments')
+end
+local token = KEYS[1]
+return { 'token', redis.call('GET', token) or '0' }
+`,
+});
+
+/** The value and the token it was written with. */
+export const fencedRegisterRead = defineScript<
+  { register: string },
+  Record<string, never>,
+  | { status: 'empty' }
+  | { status: 'value'; value: string; token: number }
+>({
+  name: 'fenced-register/read',
+  sha1: 'fc1ce3d72cf462b1757e12d730c3258653da5446',
+  keys: ['register'],
+  args: [],
+  replies: {
+    empty: [],
+    value: [['value', 'string'], ['token', 'integer']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast fenced-register/read: wrong number of keys or arguments')
+end
+local register = KEYS[1]
+local found = redis.call('HMGET', register, 'value', 'token')
+if not found[1] then
+  return { 'empty' }
+end
+return { 'value', found[1], found[2] or '0' }
+`,
+});
+
+/** Writes a value, unless a newer token has been seen. */
+export const fencedRegisterWrite = defineScript<
+  { register: string },
+  { value: string; token: number; sequence: number },
+  | { status: 'written' }
+  | { status: 'stale'; token: number }
+>({
+  name: 'fenced-register/write',
+  sha1: '083b2a2e3e576bce8c0117d3d49a4ab8ee9dce9c',
+  keys: ['register'],
+  args: [['value', 'string'], ['token', 'integer'], ['sequence', 'integer']],
+  replies: {
+    written: [],
+    stale: [['token', 'integer']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast fenced-register/write: wrong number of keys or arguments')
+end
+local register = KEYS[1]
+local value = ARGV[1]
+local token = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not token or math.abs(token) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-register/write: token is not a safe integer') end
+local sequence = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not sequence or math.abs(sequence) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-register/write: sequence is not a safe integer') end
+local seen = redis.call('HMGET', register, 'token', 'sequence')
+local seenToken, seenSequence = tonumber(seen[1]) or 0, tonumber(seen[2]) or 0
+if token < seenToken then
+  return { 'stale', string.format('%.0f', seenToken) }
+end
+if token > seenToken or sequence > seenSequence then
+  local newest = { string.format('%.0f', token), string.format('%.0f', sequence) }
+  redis.call('HSET', register, 'value', value, 'token', newest[1], 'sequence', newest[2])
+end
+return { 'written' }
+`,
+});
+
 /** Describes whatever stands under a lock's name, for people. Nothing is changed. */
 export const inspectDescribe = defineScript<
   { lock: string },
@@ -52,6 +947,34 @@ elseif kind == 'string' and remainingMs >= 0 then
   return { 'simple', remainingMs, shortText(redis.call('GET', lock)) }
 end
 return { 'other', kind }
+`,
+});
+
+/** Which server process this is and for how long it has run. INFO may be forbidden: both are then empty. */
+export const inspectIdentity = defineScript<
+  Record<string, never>,
+  Record<string, never>,
+  | { status: 'server'; runId: string; uptimeSeconds: string }
+>({
+  name: 'inspect/identity',
+  sha1: 'b12918cce8300873c2bdb02fdf7373e6afeabcde',
+  keys: [],
+  args: [],
+  replies: {
+    server: [['runId', 'string'], ['uptimeSeconds', 'string']],
+  },
+  source: `if #KEYS ~= 0 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast inspect/identity: wrong number of keys or arguments')
+end
+local text = redis.pcall('INFO', 'server')
+if type(text) ~= 'string' then
+  return { 'server', '', '' }
+end
+return {
+  'server',
+  string.match(text, 'run_id:(%x+)') or '',
+  string.match(text, 'uptime_in_seconds:(%d+)') or '',
+}
 `,
 });
 
@@ -173,7 +1096,7 @@ export const lockEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/enter',
-  sha1: 'e1e39a0d0fddaf9e3523d4a96b9a031190c40786',
+  sha1: 'b2d03656718b8adbb35b8517d681e47131c5c6ae',
   keys: ['lock'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer']],
   replies: {
@@ -193,6 +1116,9 @@ local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
     redis.call('PEXPIRE', key, leaseMs)
   end
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
 end
 if redis.pcall('HEXISTS', lock, owner) ~= 1 then
   return { 'lost' }
@@ -330,7 +1256,7 @@ export const lockRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'lock/renew',
-  sha1: '995e45d5c5ef0ae631ecdb8b470c51e63c6583d8',
+  sha1: 'd380185067ef0af8117651c3613303a0b65499b3',
   keys: [],
   variadicKey: 'locks',
   args: [['leaseMs', 'integer'], ['owners', 'string...']],
@@ -355,6 +1281,9 @@ local function raiseLease(key, leaseMs)
     redis.call('PEXPIRE', key, leaseMs)
   end
 end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
 local reply = { 'renewed' }
 for i, lock in ipairs(locks) do
   if redis.pcall('HEXISTS', lock, owners[i]) == 1 then
@@ -364,6 +1293,3298 @@ for i, lock in ipairs(locks) do
     reply[i + 1] = 0
   end
 end
+return reply
+`,
+});
+
+/** Takes permits under the given ids, all or none; else says when the next one that is taken comes back. */
+export const permitSemaphoreAcquire = defineScript<
+  { permits: string; timeouts: string; ended: readonly string[] },
+  { leaseMs: number; publish: string; channel: string; ids: readonly Buffer[] },
+  | { status: 'taken' }
+  | { status: 'short'; remainingMs: number }
+  | { status: 'ended' }
+>({
+  name: 'permit-semaphore/acquire',
+  sha1: '57d809543821b366f8b74602365a61f147c9d7aa',
+  keys: ['permits', 'timeouts'],
+  variadicKey: 'ended',
+  args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
+  replies: {
+    taken: [],
+    short: [['remainingMs', 'integer']],
+    ended: [],
+  },
+  source: `if #KEYS < 2 or #ARGV < 3 then
+  return redis.error_reply('ERR holdfast permit-semaphore/acquire: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local ended = {}
+for i = 3, #KEYS do
+  ended[i - 2] = KEYS[i]
+end
+local leaseMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/acquire: leaseMs is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local ids = {}
+for i = 4, #ARGV do
+  ids[i - 3] = ARGV[i]
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if leaseMs < 1 and leaseMs ~= -1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if #ids == 0 or #ids ~= #ended then
+  return redis.error_reply('ERR every permit needs an id and a key for its end')
+end
+for _, id in ipairs(ids) do
+  if #id ~= 16 then
+    return redis.error_reply('ERR the id of a permit has 16 bytes')
+  end
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local now = nowMs()
+reclaim(permits, timeouts, now, publish, channel)
+local score = endOf(now, leaseMs)
+local isTaken = false
+for _, id in ipairs(ids) do
+  local present = endsAt(timeouts, id)
+  isTaken = isTaken or present ~= nil
+  if present and present < score and leaseMs ~= -1 then
+    redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+  end
+end
+if isTaken then
+  return { 'taken' }
+end
+for _, key in ipairs(ended) do
+  if redis.call('EXISTS', key) == 1 then
+    return { 'ended' }
+  end
+end
+if freePermits(permits) < #ids then
+  local first = redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')
+  local comesBackAt = tonumber(first[2]) or PERMANENT
+  if comesBackAt >= PERMANENT then
+    return { 'short', -1 }
+  end
+  return { 'short', string.format('%.0f', math.max(0, comesBackAt - now)) }
+end
+redis.call('DECRBY', permits, #ids)
+for _, id in ipairs(ids) do
+  redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+end
+local ttlMs = redis.call('PTTL', permits)
+if ttlMs >= 0 then
+  redis.call('PEXPIRE', timeouts, ttlMs)
+else
+  redis.call('PERSIST', timeouts)
+end
+return { 'taken' }
+`,
+});
+
+/** Says how many permits are free and how many are taken, once those whose time is over are back. */
+export const permitSemaphoreCountPermits = defineScript<
+  { permits: string; timeouts: string },
+  { publish: string; channel: string },
+  | { status: 'permits'; free: number; taken: number }
+  | { status: 'missing'; taken: number }
+>({
+  name: 'permit-semaphore/count-permits',
+  sha1: '3463fb25758bd21fa39dfe188a2092bceb60e24f',
+  keys: ['permits', 'timeouts'],
+  args: [['publish', 'string'], ['channel', 'string']],
+  replies: {
+    permits: [['free', 'integer'], ['taken', 'integer']],
+    missing: [['taken', 'integer']],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 2 then
+  return redis.error_reply('ERR holdfast permit-semaphore/count-permits: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+reclaim(permits, timeouts, nowMs(), publish, channel)
+local taken = redis.call('ZCARD', timeouts)
+if redis.call('EXISTS', permits) == 0 then
+  return { 'missing', taken }
+end
+return { 'permits', redis.call('GET', permits), taken }
+`,
+});
+
+/** Says how long a permit is taken yet. */
+export const permitSemaphoreGetLease = defineScript<
+  { permits: string; timeouts: string },
+  { publish: string; channel: string; id: Buffer },
+  | { status: 'leased'; remainingMs: number }
+  | { status: 'permanent' }
+  | { status: 'missing' }
+>({
+  name: 'permit-semaphore/get-lease',
+  sha1: '78272016ebae5abf639e58d03211fee00f285569',
+  keys: ['permits', 'timeouts'],
+  args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
+  replies: {
+    leased: [['remainingMs', 'integer']],
+    permanent: [],
+    missing: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast permit-semaphore/get-lease: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local publish = ARGV[1]
+local channel = ARGV[2]
+local id = ARGV[3]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local now = nowMs()
+reclaim(permits, timeouts, now, publish, channel)
+local present = endsAt(timeouts, id)
+if not present then
+  return { 'missing' }
+end
+if present >= PERMANENT then
+  return { 'permanent' }
+end
+return { 'leased', string.format('%.0f', present - now) }
+`,
+});
+
+/** Ends one permit for good, gives it back and wakes the waiters. */
+export const permitSemaphoreRelease = defineScript<
+  { permits: string; timeouts: string; ended: string },
+  { request: string; publish: string; channel: string; rememberMs: number; id: Buffer },
+  | { status: 'released'; announced: number }
+  | { status: 'expired'; announced: number }
+  | { status: 'missing' }
+>({
+  name: 'permit-semaphore/release',
+  sha1: 'a6049647a0f184a839d2bf5a0b4f6c68cdfc7218',
+  keys: ['permits', 'timeouts', 'ended'],
+  args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
+  replies: {
+    released: [['announced', 'integer']],
+    expired: [['announced', 'integer']],
+    missing: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast permit-semaphore/release: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local ended = KEYS[3]
+local request = ARGV[1]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/release: rememberMs is not a safe integer') end
+local id = ARGV[5]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local present = endsAt(timeouts, id)
+redis.call('ZREM', timeouts, id)
+if not present then
+  if redis.call('GET', ended) == request then
+    return { 'released', 1 }
+  end
+  bar(ended, rememberMs)
+  return { 'missing' }
+end
+local announced = giveBack(permits, 1, publish, channel)
+if present <= nowMs() then
+  bar(ended, rememberMs)
+  return { 'expired', announced }
+end
+redis.pcall('SET', ended, request, 'PX', rememberMs)
+return { 'released', announced }
+`,
+});
+
+/** Ends several permits for good, all or none: when one is missing or its time is over, nothing is changed. */
+export const permitSemaphoreReleaseAll = defineScript<
+  { permits: string; timeouts: string; answer: string; ended: readonly string[] },
+  { publish: string; channel: string; rememberMs: number; barMs: number; ids: readonly Buffer[] },
+  | { status: 'released'; count: number; announced: number }
+  | { status: 'refused' }
+>({
+  name: 'permit-semaphore/release-all',
+  sha1: 'c14ee66a8bc16756ecb6e2d3bbf68e0d67fb58b4',
+  keys: ['permits', 'timeouts', 'answer'],
+  variadicKey: 'ended',
+  args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['barMs', 'integer'], ['ids', 'bytes...']],
+  replies: {
+    released: [['count', 'integer'], ['announced', 'integer']],
+    refused: [],
+  },
+  source: `if #KEYS < 3 or #ARGV < 4 then
+  return redis.error_reply('ERR holdfast permit-semaphore/release-all: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local answer = KEYS[3]
+local ended = {}
+for i = 4, #KEYS do
+  ended[i - 3] = KEYS[i]
+end
+local publish = ARGV[1]
+local channel = ARGV[2]
+local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/release-all: rememberMs is not a safe integer') end
+local barMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not barMs or math.abs(barMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/release-all: barMs is not a safe integer') end
+local ids = {}
+for i = 5, #ARGV do
+  ids[i - 4] = ARGV[i]
+end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if #ids == 0 or #ids ~= #ended then
+  return redis.error_reply('ERR every permit needs an id and a key for its end')
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local now = nowMs()
+for _, id in ipairs(ids) do
+  local present = endsAt(timeouts, id)
+  if not present or present <= now then
+    local reply = { 'refused' }
+    remember(answer, rememberMs, reply)
+    return reply
+  end
+end
+reclaim(permits, timeouts, now, publish, channel)
+local count = 0
+for i, id in ipairs(ids) do
+  count = count + redis.call('ZREM', timeouts, id)
+  bar(ended[i], barMs)
+end
+local announced = 1
+if redis.call('EXISTS', permits) == 1 then
+  redis.call('INCRBY', permits, count)
+  announced = announce(publish, channel, string.format('%.0f', count))
+end
+local reply = { 'released', count, announced }
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Gives every permit whose time is not over at least the lease; answers 1 or 0 for each. */
+export const permitSemaphoreRenew = defineScript<
+  { timeouts: readonly string[] },
+  { leaseMs: number; ids: readonly Buffer[] },
+  | { status: 'renewed'; held: number[] }
+>({
+  name: 'permit-semaphore/renew',
+  sha1: 'cc5f93774c645bdd31f1139907fbbf2e38896aee',
+  keys: [],
+  variadicKey: 'timeouts',
+  args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
+  replies: {
+    renewed: [['held', 'integer...']],
+  },
+  source: `if #KEYS < 0 or #ARGV < 1 then
+  return redis.error_reply('ERR holdfast permit-semaphore/renew: wrong number of keys or arguments')
+end
+local timeouts = {}
+for i = 1, #KEYS do
+  timeouts[i] = KEYS[i]
+end
+local leaseMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/renew: leaseMs is not a safe integer') end
+local ids = {}
+for i = 2, #ARGV do
+  ids[i - 1] = ARGV[i]
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+local now = nowMs()
+local score = endOf(now, leaseMs)
+local reply = { 'renewed' }
+for i, id in ipairs(ids) do
+  local isOurs = type(redis.pcall('ZREM', timeouts[i], '')) == 'number'
+  local present = isOurs and endsAt(timeouts[i], id) or 0
+  reply[i + 1] = 0
+  if present > now then
+    reply[i + 1] = 1
+    if present < score then
+      redis.call('ZADD', timeouts[i], string.format('%.0f', score), id)
+    end
+  end
+end
+return reply
+`,
+});
+
+/** Makes free and taken permits together as many as this, and wakes the waiters. Made smaller than what is taken, fewer than none are free until enough came back. A TTL stays. */
+export const permitSemaphoreSetPermits = defineScript<
+  { permits: string; timeouts: string; answer: string },
+  { count: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'set'; announced: number }
+  | { status: 'kept' }
+>({
+  name: 'permit-semaphore/set-permits',
+  sha1: '0794f45f488bfd528051efe00cbe27e3c805d611',
+  keys: ['permits', 'timeouts', 'answer'],
+  args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    set: [['announced', 'integer']],
+    kept: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast permit-semaphore/set-permits: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local answer = KEYS[3]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/set-permits: count is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/set-permits: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if count < 0 then
+  return redis.error_reply('ERR the number of permits must not be negative')
+end
+local free = freePermits(permits)
+if not free then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'kept' }
+local isMissing = redis.call('EXISTS', permits) == 0
+local difference = isMissing and count or count - free - redis.call('ZCARD', timeouts)
+if isMissing or difference ~= 0 then
+  redis.call('INCRBY', permits, string.format('%.0f', difference))
+  reply = { 'set', 1 }
+  if count > 0 then
+    reply = { 'set', announce(publish, channel, string.format('%.0f', count)) }
+  end
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Makes sure that an acquisition nobody waits for any more comes to nothing: gives back what it took, and bars it if it has not run yet. Done twice, it gives back once. */
+export const permitSemaphoreUndo = defineScript<
+  { permits: string; timeouts: string; ended: readonly string[] },
+  { publish: string; channel: string; rememberMs: number; ids: readonly Buffer[] },
+  | { status: 'returned'; announced: number }
+  | { status: 'barred' }
+>({
+  name: 'permit-semaphore/undo',
+  sha1: 'cbcae3e4aeadfb04740a490adf2e702ab8a5486b',
+  keys: ['permits', 'timeouts'],
+  variadicKey: 'ended',
+  args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['ids', 'bytes...']],
+  replies: {
+    returned: [['announced', 'integer']],
+    barred: [],
+  },
+  source: `if #KEYS < 2 or #ARGV < 3 then
+  return redis.error_reply('ERR holdfast permit-semaphore/undo: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local ended = {}
+for i = 3, #KEYS do
+  ended[i - 2] = KEYS[i]
+end
+local publish = ARGV[1]
+local channel = ARGV[2]
+local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/undo: rememberMs is not a safe integer') end
+local ids = {}
+for i = 4, #ARGV do
+  ids[i - 3] = ARGV[i]
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if #ids ~= #ended then
+  return redis.error_reply('ERR every permit needs an id and a key for its end')
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local count = 0
+for i, id in ipairs(ids) do
+  count = count + redis.call('ZREM', timeouts, id)
+  bar(ended[i], rememberMs)
+end
+if count == 0 then
+  return { 'barred' }
+end
+return { 'returned', giveBack(permits, count, publish, channel) }
+`,
+});
+
+/** Gives a permit that is taken another lease, longer or shorter, counted from now. */
+export const permitSemaphoreUpdateLease = defineScript<
+  { permits: string; timeouts: string; answer: string },
+  { leaseMs: number; publish: string; channel: string; rememberMs: number; id: Buffer },
+  | { status: 'updated' }
+  | { status: 'missing' }
+>({
+  name: 'permit-semaphore/update-lease',
+  sha1: 'f2500ec2d630760cd9c41b6bf72663c8aed41ddc',
+  keys: ['permits', 'timeouts', 'answer'],
+  args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
+  replies: {
+    updated: [],
+    missing: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast permit-semaphore/update-lease: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local timeouts = KEYS[2]
+local answer = KEYS[3]
+local leaseMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/update-lease: leaseMs is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/update-lease: rememberMs is not a safe integer') end
+local id = ARGV[5]
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local PERMANENT = 922337203685477
+local CHUNK = 1000
+local function freePermits(permits)
+  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+end
+local function endOf(now, leaseMs)
+  if leaseMs == -1 then
+    return PERMANENT
+  end
+  return math.min(now + leaseMs, PERMANENT)
+end
+local function endsAt(timeouts, id)
+  return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function giveBack(permits, count, publish, channel)
+  if count == 0 or redis.call('EXISTS', permits) == 0 then
+    return 1
+  end
+  return addPermits(permits, count, publish, channel)
+end
+local function reclaim(permits, timeouts, now, publish, channel)
+  local count = 0
+  local found
+  repeat
+    local ids = redis.call('ZRANGEBYSCORE', timeouts, 0, string.format('%.0f', now), 'LIMIT', 0, CHUNK)
+    found = #ids
+    if found > 0 then
+      redis.call('ZREM', timeouts, unpack(ids))
+      count = count + found
+    end
+  until found < CHUNK
+  giveBack(permits, count, publish, channel)
+end
+local function bar(ended, rememberMs)
+  redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
+  raiseLease(ended, rememberMs)
+end
+if leaseMs < 1 and leaseMs ~= -1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local now = nowMs()
+reclaim(permits, timeouts, now, publish, channel)
+local reply = { 'missing' }
+if endsAt(timeouts, id) then
+  redis.call('ZADD', timeouts, string.format('%.0f', endOf(now, leaseMs)), id)
+  reply = { 'updated' }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Takes permits, or says after which time there will be enough if nobody else takes them. */
+export const rateLimiterAcquire = defineScript<
+  { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
+  { count: number; id: Buffer; rememberMs: number },
+  | { status: 'granted' }
+  | { status: 'short'; waitMs: number }
+  | { status: 'excess'; rate: number }
+  | { status: 'unset' }
+  | { status: 'undone' }
+>({
+  name: 'rate-limiter/acquire',
+  sha1: 'fd2e08535cbdeea0446b014eed1c8a78320716a2',
+  keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
+  args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
+  replies: {
+    granted: [],
+    short: [['waitMs', 'integer']],
+    excess: [['rate', 'integer']],
+    unset: [],
+    undone: [],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast rate-limiter/acquire: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local overallValue = KEYS[2]
+local overallHistory = KEYS[3]
+local clientValue = KEYS[4]
+local clientHistory = KEYS[5]
+local answer = KEYS[6]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/acquire: count is not a safe integer') end
+local id = ARGV[2]
+local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/acquire: rememberMs is not a safe integer') end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+  local fields = redis.call('HMGET', config, 'rate', 'interval', 'type', 'keepAliveTime')
+  local rate, intervalMs = tonumber(fields[1]), tonumber(fields[2])
+  if not rate or not intervalMs or not fields[3] then
+    return nil
+  end
+  local isPerClient = fields[3] == '1'
+  local now = nowMs()
+  return {
+    rate = rate,
+    intervalMs = intervalMs,
+    keepAliveMs = tonumber(fields[4]) or 0,
+    now = now,
+    horizon = now - intervalMs,
+    value = isPerClient and clientValue or overallValue,
+    history = isPerClient and clientHistory or overallHistory,
+  }
+end
+local function writeRate(config, mode, rate, intervalMs, keepAliveMs)
+  redis.call('HSET', config, 'type', mode, 'rate', rate, 'interval', intervalMs, 'keepAliveTime', keepAliveMs)
+  if keepAliveMs > 0 then
+    redis.call('PEXPIRE', config, keepAliveMs)
+  end
+end
+local function keepAlive(config, limit)
+  local ttl = limit.keepAliveMs
+  if ttl > 0 then
+    redis.call('PEXPIRE', config, ttl)
+  else
+    ttl = redis.call('PTTL', config)
+  end
+  if ttl >= 0 then
+    redis.call('PEXPIRE', limit.value, math.max(ttl, 1))
+    redis.call('PEXPIRE', limit.history, math.max(ttl, 1))
+  end
+end
+local FEW = 128
+local function whole(number)
+  return string.format('%.0f', number)
+end
+local function entryOf(id, count)
+  return struct.pack('<Bc0I4', #id, id, count)
+end
+local function permitsOf(entry)
+  if #entry < 8 then
+    error('the history of the rate limiter holds something that is no entry', 0)
+  end
+  return (struct.unpack('<I4', entry, #entry - 3))
+end
+local function permitsBetween(history, least, most)
+  local entries = redis.call('ZRANGEBYSCORE', history, least, most)
+  local permits = 0
+  for _, entry in ipairs(entries) do
+    permits = permits + permitsOf(entry)
+  end
+  return permits, #entries
+end
+local function lookAt(limit, wanted)
+  local history, rate = limit.history, limit.rate
+  local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
+  local text = redis.call('GET', limit.value)
+  local left = tonumber(text)
+  if text and not left then
+    error('the key holds something that is not a number of permits', 0)
+  end
+  limit.stored = left
+  local function usedNow()
+    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
+  end
+  if not left or left > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  if left >= wanted and expiredCount == 0 then
+    return left, nil, 0
+  end
+  if redis.call('ZCARD', history) - expiredCount <= FEW then
+    local used = usedNow()
+    return math.max(left, rate - used), used, expiredCount
+  end
+  if left + expired > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  return left + expired, nil, expiredCount
+end
+local function tidy(limit, expiredCount)
+  if expiredCount > 0 then
+    redis.call('ZREMRANGEBYSCORE', limit.history, '-inf', whole(limit.horizon))
+  end
+  local ahead = '(' .. whole(limit.now + limit.intervalMs)
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', limit.history, ahead, '+inf')) do
+    redis.call('ZADD', limit.history, whole(limit.now), entry)
+  end
+end
+local function storeLeft(limit, left)
+  if left ~= limit.stored then
+    redis.call('SET', limit.value, whole(left))
+  end
+end
+local function grantedAt(limit, permits)
+  local freed, from, size = 0, 0, 8
+  while true do
+    local page = redis.call('ZRANGE', limit.history, from, from + size - 1, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      freed = freed + permitsOf(page[i])
+      if freed >= permits then
+        return tonumber(page[i + 1]), freed
+      end
+    end
+    if #page < 2 * size then
+      return nil, freed
+    end
+    from, size = from + size, size * 8
+  end
+end
+if count < 1 or count > 4294967295 or #id ~= 16 then
+  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
+end
+local before = redis.call('GET', answer)
+if before == 'undone' then
+  return { 'undone' }
+end
+if before then
+  return { 'granted' }
+end
+local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+if not limit then
+  return { 'unset' }
+end
+if count > limit.rate then
+  return { 'excess', limit.rate }
+end
+local entry = entryOf(id, count)
+local grantedBefore = redis.call('ZSCORE', limit.history, entry)
+if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
+  local left, used, expiredCount = lookAt(limit, count)
+  tidy(limit, expiredCount)
+  if left < count then
+    local at, freed = grantedAt(limit, (used or limit.rate - left) - limit.rate + count)
+    if not at then
+      left = limit.rate - freed
+      at = grantedAt(limit, freed - limit.rate + count)
+    end
+    if left < count then
+      storeLeft(limit, left)
+      keepAlive(config, limit)
+      return { 'short', at - limit.horizon }
+    end
+  end
+  redis.call('ZADD', limit.history, whole(limit.now), entry)
+  storeLeft(limit, left - count)
+  keepAlive(config, limit)
+end
+if rememberMs > 0 then
+  redis.call('SET', answer, 'granted', 'PX', rememberMs)
+end
+return { 'granted' }
+`,
+});
+
+/** Says how many permits could be taken at once. Changes nothing. */
+export const rateLimiterAvailablePermits = defineScript<
+  { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string },
+  Record<string, never>,
+  | { status: 'permits'; count: number }
+  | { status: 'unset' }
+>({
+  name: 'rate-limiter/available-permits',
+  sha1: '76cce411e3e4194d0dab5479690cd252c74857c9',
+  keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory'],
+  args: [],
+  replies: {
+    permits: [['count', 'integer']],
+    unset: [],
+  },
+  source: `if #KEYS ~= 5 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast rate-limiter/available-permits: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local overallValue = KEYS[2]
+local overallHistory = KEYS[3]
+local clientValue = KEYS[4]
+local clientHistory = KEYS[5]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+  local fields = redis.call('HMGET', config, 'rate', 'interval', 'type', 'keepAliveTime')
+  local rate, intervalMs = tonumber(fields[1]), tonumber(fields[2])
+  if not rate or not intervalMs or not fields[3] then
+    return nil
+  end
+  local isPerClient = fields[3] == '1'
+  local now = nowMs()
+  return {
+    rate = rate,
+    intervalMs = intervalMs,
+    keepAliveMs = tonumber(fields[4]) or 0,
+    now = now,
+    horizon = now - intervalMs,
+    value = isPerClient and clientValue or overallValue,
+    history = isPerClient and clientHistory or overallHistory,
+  }
+end
+local function writeRate(config, mode, rate, intervalMs, keepAliveMs)
+  redis.call('HSET', config, 'type', mode, 'rate', rate, 'interval', intervalMs, 'keepAliveTime', keepAliveMs)
+  if keepAliveMs > 0 then
+    redis.call('PEXPIRE', config, keepAliveMs)
+  end
+end
+local function keepAlive(config, limit)
+  local ttl = limit.keepAliveMs
+  if ttl > 0 then
+    redis.call('PEXPIRE', config, ttl)
+  else
+    ttl = redis.call('PTTL', config)
+  end
+  if ttl >= 0 then
+    redis.call('PEXPIRE', limit.value, math.max(ttl, 1))
+    redis.call('PEXPIRE', limit.history, math.max(ttl, 1))
+  end
+end
+local FEW = 128
+local function whole(number)
+  return string.format('%.0f', number)
+end
+local function entryOf(id, count)
+  return struct.pack('<Bc0I4', #id, id, count)
+end
+local function permitsOf(entry)
+  if #entry < 8 then
+    error('the history of the rate limiter holds something that is no entry', 0)
+  end
+  return (struct.unpack('<I4', entry, #entry - 3))
+end
+local function permitsBetween(history, least, most)
+  local entries = redis.call('ZRANGEBYSCORE', history, least, most)
+  local permits = 0
+  for _, entry in ipairs(entries) do
+    permits = permits + permitsOf(entry)
+  end
+  return permits, #entries
+end
+local function lookAt(limit, wanted)
+  local history, rate = limit.history, limit.rate
+  local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
+  local text = redis.call('GET', limit.value)
+  local left = tonumber(text)
+  if text and not left then
+    error('the key holds something that is not a number of permits', 0)
+  end
+  limit.stored = left
+  local function usedNow()
+    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
+  end
+  if not left or left > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  if left >= wanted and expiredCount == 0 then
+    return left, nil, 0
+  end
+  if redis.call('ZCARD', history) - expiredCount <= FEW then
+    local used = usedNow()
+    return math.max(left, rate - used), used, expiredCount
+  end
+  if left + expired > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  return left + expired, nil, expiredCount
+end
+local function tidy(limit, expiredCount)
+  if expiredCount > 0 then
+    redis.call('ZREMRANGEBYSCORE', limit.history, '-inf', whole(limit.horizon))
+  end
+  local ahead = '(' .. whole(limit.now + limit.intervalMs)
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', limit.history, ahead, '+inf')) do
+    redis.call('ZADD', limit.history, whole(limit.now), entry)
+  end
+end
+local function storeLeft(limit, left)
+  if left ~= limit.stored then
+    redis.call('SET', limit.value, whole(left))
+  end
+end
+local function grantedAt(limit, permits)
+  local freed, from, size = 0, 0, 8
+  while true do
+    local page = redis.call('ZRANGE', limit.history, from, from + size - 1, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      freed = freed + permitsOf(page[i])
+      if freed >= permits then
+        return tonumber(page[i + 1]), freed
+      end
+    end
+    if #page < 2 * size then
+      return nil, freed
+    end
+    from, size = from + size, size * 8
+  end
+end
+local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+if not limit then
+  return { 'unset' }
+end
+local left = lookAt(limit, limit.rate)
+return { 'permits', math.max(0, left) }
+`,
+});
+
+/** Says how a limiter is set. */
+export const rateLimiterGetConfig = defineScript<
+  { config: string },
+  Record<string, never>,
+  | { status: 'config'; mode: string; rate: number; intervalMs: number; keepAliveMs: number }
+  | { status: 'unset' }
+>({
+  name: 'rate-limiter/get-config',
+  sha1: 'e086290bb1a9518c85542b85e2b5289c1cf1f743',
+  keys: ['config'],
+  args: [],
+  replies: {
+    config: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer']],
+    unset: [],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast rate-limiter/get-config: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local fields = redis.call('HMGET', config, 'type', 'rate', 'interval', 'keepAliveTime')
+if not fields[1] or not fields[2] or not fields[3] then
+  return { 'unset' }
+end
+return { 'config', fields[1], fields[2], fields[3], fields[4] or '0' }
+`,
+});
+
+/** Gives permits back before their time. No more are free afterwards than the rate allows. */
+export const rateLimiterRelease = defineScript<
+  { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
+  { count: number; rememberMs: number },
+  | { status: 'released' }
+  | { status: 'unset' }
+>({
+  name: 'rate-limiter/release',
+  sha1: 'c5f6d5d33fdeeec72d14d7f67d894d60666a2862',
+  keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
+  args: [['count', 'integer'], ['rememberMs', 'integer']],
+  replies: {
+    released: [],
+    unset: [],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 2 then
+  return redis.error_reply('ERR holdfast rate-limiter/release: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local overallValue = KEYS[2]
+local overallHistory = KEYS[3]
+local clientValue = KEYS[4]
+local clientHistory = KEYS[5]
+local answer = KEYS[6]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/release: count is not a safe integer') end
+local rememberMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/release: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+  local fields = redis.call('HMGET', config, 'rate', 'interval', 'type', 'keepAliveTime')
+  local rate, intervalMs = tonumber(fields[1]), tonumber(fields[2])
+  if not rate or not intervalMs or not fields[3] then
+    return nil
+  end
+  local isPerClient = fields[3] == '1'
+  local now = nowMs()
+  return {
+    rate = rate,
+    intervalMs = intervalMs,
+    keepAliveMs = tonumber(fields[4]) or 0,
+    now = now,
+    horizon = now - intervalMs,
+    value = isPerClient and clientValue or overallValue,
+    history = isPerClient and clientHistory or overallHistory,
+  }
+end
+local function writeRate(config, mode, rate, intervalMs, keepAliveMs)
+  redis.call('HSET', config, 'type', mode, 'rate', rate, 'interval', intervalMs, 'keepAliveTime', keepAliveMs)
+  if keepAliveMs > 0 then
+    redis.call('PEXPIRE', config, keepAliveMs)
+  end
+end
+local function keepAlive(config, limit)
+  local ttl = limit.keepAliveMs
+  if ttl > 0 then
+    redis.call('PEXPIRE', config, ttl)
+  else
+    ttl = redis.call('PTTL', config)
+  end
+  if ttl >= 0 then
+    redis.call('PEXPIRE', limit.value, math.max(ttl, 1))
+    redis.call('PEXPIRE', limit.history, math.max(ttl, 1))
+  end
+end
+local FEW = 128
+local function whole(number)
+  return string.format('%.0f', number)
+end
+local function entryOf(id, count)
+  return struct.pack('<Bc0I4', #id, id, count)
+end
+local function permitsOf(entry)
+  if #entry < 8 then
+    error('the history of the rate limiter holds something that is no entry', 0)
+  end
+  return (struct.unpack('<I4', entry, #entry - 3))
+end
+local function permitsBetween(history, least, most)
+  local entries = redis.call('ZRANGEBYSCORE', history, least, most)
+  local permits = 0
+  for _, entry in ipairs(entries) do
+    permits = permits + permitsOf(entry)
+  end
+  return permits, #entries
+end
+local function lookAt(limit, wanted)
+  local history, rate = limit.history, limit.rate
+  local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
+  local text = redis.call('GET', limit.value)
+  local left = tonumber(text)
+  if text and not left then
+    error('the key holds something that is not a number of permits', 0)
+  end
+  limit.stored = left
+  local function usedNow()
+    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
+  end
+  if not left or left > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  if left >= wanted and expiredCount == 0 then
+    return left, nil, 0
+  end
+  if redis.call('ZCARD', history) - expiredCount <= FEW then
+    local used = usedNow()
+    return math.max(left, rate - used), used, expiredCount
+  end
+  if left + expired > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  return left + expired, nil, expiredCount
+end
+local function tidy(limit, expiredCount)
+  if expiredCount > 0 then
+    redis.call('ZREMRANGEBYSCORE', limit.history, '-inf', whole(limit.horizon))
+  end
+  local ahead = '(' .. whole(limit.now + limit.intervalMs)
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', limit.history, ahead, '+inf')) do
+    redis.call('ZADD', limit.history, whole(limit.now), entry)
+  end
+end
+local function storeLeft(limit, left)
+  if left ~= limit.stored then
+    redis.call('SET', limit.value, whole(left))
+  end
+end
+local function grantedAt(limit, permits)
+  local freed, from, size = 0, 0, 8
+  while true do
+    local page = redis.call('ZRANGE', limit.history, from, from + size - 1, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      freed = freed + permitsOf(page[i])
+      if freed >= permits then
+        return tonumber(page[i + 1]), freed
+      end
+    end
+    if #page < 2 * size then
+      return nil, freed
+    end
+    from, size = from + size, size * 8
+  end
+end
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'unset' }
+local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+if limit then
+  local left, _, expiredCount = lookAt(limit, limit.rate)
+  ignoreFullMemory(answer)
+  tidy(limit, expiredCount)
+  storeLeft(limit, math.min(limit.rate, left + count))
+  keepAlive(config, limit)
+  reply = { 'released' }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Gives a limiter its rate, whether it has one or not, and lets it begin anew: what was granted counts no more. */
+export const rateLimiterSetRate = defineScript<
+  { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
+  { mode: string; rate: number; intervalMs: number; keepAliveMs: number; rememberMs: number },
+  | { status: 'set' }
+>({
+  name: 'rate-limiter/set-rate',
+  sha1: 'cfa69139e1476af0c97358a2f4ba20ae8dbfd5c2',
+  keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
+  args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'integer']],
+  replies: {
+    set: [],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast rate-limiter/set-rate: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local overallValue = KEYS[2]
+local overallHistory = KEYS[3]
+local clientValue = KEYS[4]
+local clientHistory = KEYS[5]
+local answer = KEYS[6]
+local mode = ARGV[1]
+local rate = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not rate or math.abs(rate) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/set-rate: rate is not a safe integer') end
+local intervalMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not intervalMs or math.abs(intervalMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/set-rate: intervalMs is not a safe integer') end
+local keepAliveMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not keepAliveMs or math.abs(keepAliveMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/set-rate: keepAliveMs is not a safe integer') end
+local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/set-rate: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+  local fields = redis.call('HMGET', config, 'rate', 'interval', 'type', 'keepAliveTime')
+  local rate, intervalMs = tonumber(fields[1]), tonumber(fields[2])
+  if not rate or not intervalMs or not fields[3] then
+    return nil
+  end
+  local isPerClient = fields[3] == '1'
+  local now = nowMs()
+  return {
+    rate = rate,
+    intervalMs = intervalMs,
+    keepAliveMs = tonumber(fields[4]) or 0,
+    now = now,
+    horizon = now - intervalMs,
+    value = isPerClient and clientValue or overallValue,
+    history = isPerClient and clientHistory or overallHistory,
+  }
+end
+local function writeRate(config, mode, rate, intervalMs, keepAliveMs)
+  redis.call('HSET', config, 'type', mode, 'rate', rate, 'interval', intervalMs, 'keepAliveTime', keepAliveMs)
+  if keepAliveMs > 0 then
+    redis.call('PEXPIRE', config, keepAliveMs)
+  end
+end
+local function keepAlive(config, limit)
+  local ttl = limit.keepAliveMs
+  if ttl > 0 then
+    redis.call('PEXPIRE', config, ttl)
+  else
+    ttl = redis.call('PTTL', config)
+  end
+  if ttl >= 0 then
+    redis.call('PEXPIRE', limit.value, math.max(ttl, 1))
+    redis.call('PEXPIRE', limit.history, math.max(ttl, 1))
+  end
+end
+if (mode ~= '0' and mode ~= '1') or rate < 1 or intervalMs < 1 or keepAliveMs < 0 then
+  return redis.error_reply('ERR the rate is out of range')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local keptAliveMs = tonumber(redis.call('HGET', config, 'keepAliveTime')) or 0
+writeRate(config, mode, rate, intervalMs, keepAliveMs)
+if keepAliveMs == 0 and keptAliveMs > 0 then
+  redis.call('PERSIST', config)
+end
+redis.call('DEL', overallValue, overallHistory, clientValue, clientHistory)
+local reply = { 'set' }
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Gives a limiter its rate, unless it has one. */
+export const rateLimiterTrySetRate = defineScript<
+  { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
+  { mode: string; rate: number; intervalMs: number; keepAliveMs: number; rememberMs: number },
+  | { status: 'set' }
+  | { status: 'kept' }
+>({
+  name: 'rate-limiter/try-set-rate',
+  sha1: '3e9b5370edb58cdaf58523c8b40d39fed6c9b0fc',
+  keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
+  args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'integer']],
+  replies: {
+    set: [],
+    kept: [],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local overallValue = KEYS[2]
+local overallHistory = KEYS[3]
+local clientValue = KEYS[4]
+local clientHistory = KEYS[5]
+local answer = KEYS[6]
+local mode = ARGV[1]
+local rate = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not rate or math.abs(rate) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: rate is not a safe integer') end
+local intervalMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not intervalMs or math.abs(intervalMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: intervalMs is not a safe integer') end
+local keepAliveMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not keepAliveMs or math.abs(keepAliveMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: keepAliveMs is not a safe integer') end
+local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+  local fields = redis.call('HMGET', config, 'rate', 'interval', 'type', 'keepAliveTime')
+  local rate, intervalMs = tonumber(fields[1]), tonumber(fields[2])
+  if not rate or not intervalMs or not fields[3] then
+    return nil
+  end
+  local isPerClient = fields[3] == '1'
+  local now = nowMs()
+  return {
+    rate = rate,
+    intervalMs = intervalMs,
+    keepAliveMs = tonumber(fields[4]) or 0,
+    now = now,
+    horizon = now - intervalMs,
+    value = isPerClient and clientValue or overallValue,
+    history = isPerClient and clientHistory or overallHistory,
+  }
+end
+local function writeRate(config, mode, rate, intervalMs, keepAliveMs)
+  redis.call('HSET', config, 'type', mode, 'rate', rate, 'interval', intervalMs, 'keepAliveTime', keepAliveMs)
+  if keepAliveMs > 0 then
+    redis.call('PEXPIRE', config, keepAliveMs)
+  end
+end
+local function keepAlive(config, limit)
+  local ttl = limit.keepAliveMs
+  if ttl > 0 then
+    redis.call('PEXPIRE', config, ttl)
+  else
+    ttl = redis.call('PTTL', config)
+  end
+  if ttl >= 0 then
+    redis.call('PEXPIRE', limit.value, math.max(ttl, 1))
+    redis.call('PEXPIRE', limit.history, math.max(ttl, 1))
+  end
+end
+if (mode ~= '0' and mode ~= '1') or rate < 1 or intervalMs < 1 or keepAliveMs < 0 then
+  return redis.error_reply('ERR the rate is out of range')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'kept' }
+if redis.call('HEXISTS', config, 'type') == 0 then
+  writeRate(config, mode, rate, intervalMs, keepAliveMs)
+  local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+  if limit then
+    keepAlive(config, limit)
+  end
+  reply = { 'set' }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Makes sure that a request nobody waits for any more comes to nothing: takes its entry out and gives back what it took, and bars it if it has not run yet. */
+export const rateLimiterUndo = defineScript<
+  { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
+  { count: number; id: Buffer; rememberMs: number },
+  | { status: 'returned' }
+  | { status: 'barred' }
+>({
+  name: 'rate-limiter/undo',
+  sha1: '2c945f2085797fa1d1a295b6402fda6a6b102696',
+  keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
+  args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
+  replies: {
+    returned: [],
+    barred: [],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast rate-limiter/undo: wrong number of keys or arguments')
+end
+local config = KEYS[1]
+local overallValue = KEYS[2]
+local overallHistory = KEYS[3]
+local clientValue = KEYS[4]
+local clientHistory = KEYS[5]
+local answer = KEYS[6]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/undo: count is not a safe integer') end
+local id = ARGV[2]
+local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/undo: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
+local FEW = 128
+local function whole(number)
+  return string.format('%.0f', number)
+end
+local function entryOf(id, count)
+  return struct.pack('<Bc0I4', #id, id, count)
+end
+local function permitsOf(entry)
+  if #entry < 8 then
+    error('the history of the rate limiter holds something that is no entry', 0)
+  end
+  return (struct.unpack('<I4', entry, #entry - 3))
+end
+local function permitsBetween(history, least, most)
+  local entries = redis.call('ZRANGEBYSCORE', history, least, most)
+  local permits = 0
+  for _, entry in ipairs(entries) do
+    permits = permits + permitsOf(entry)
+  end
+  return permits, #entries
+end
+local function lookAt(limit, wanted)
+  local history, rate = limit.history, limit.rate
+  local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
+  local text = redis.call('GET', limit.value)
+  local left = tonumber(text)
+  if text and not left then
+    error('the key holds something that is not a number of permits', 0)
+  end
+  limit.stored = left
+  local function usedNow()
+    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
+  end
+  if not left or left > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  if left >= wanted and expiredCount == 0 then
+    return left, nil, 0
+  end
+  if redis.call('ZCARD', history) - expiredCount <= FEW then
+    local used = usedNow()
+    return math.max(left, rate - used), used, expiredCount
+  end
+  if left + expired > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  return left + expired, nil, expiredCount
+end
+local function tidy(limit, expiredCount)
+  if expiredCount > 0 then
+    redis.call('ZREMRANGEBYSCORE', limit.history, '-inf', whole(limit.horizon))
+  end
+  local ahead = '(' .. whole(limit.now + limit.intervalMs)
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', limit.history, ahead, '+inf')) do
+    redis.call('ZADD', limit.history, whole(limit.now), entry)
+  end
+end
+local function storeLeft(limit, left)
+  if left ~= limit.stored then
+    redis.call('SET', limit.value, whole(left))
+  end
+end
+local function grantedAt(limit, permits)
+  local freed, from, size = 0, 0, 8
+  while true do
+    local page = redis.call('ZRANGE', limit.history, from, from + size - 1, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      freed = freed + permitsOf(page[i])
+      if freed >= permits then
+        return tonumber(page[i + 1]), freed
+      end
+    end
+    if #page < 2 * size then
+      return nil, freed
+    end
+    from, size = from + size, size * 8
+  end
+end
+if count < 1 or count > 4294967295 or #id ~= 16 then
+  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
+end
+local rate = tonumber(redis.call('HGET', config, 'rate'))
+ignoreFullMemory(answer)
+local reply = { 'barred' }
+for value, history in pairs({ [overallValue] = overallHistory, [clientValue] = clientHistory }) do
+  if redis.call('ZREM', history, entryOf(id, count)) == 1 then
+    reply = { 'returned' }
+    local left = tonumber(redis.call('GET', value))
+    local returned = left and rate and math.min(count, rate - left) or 0
+    if returned > 0 then
+      redis.call('INCRBY', value, whole(returned))
+    end
+  end
+end
+redis.call('SET', answer, 'undone', 'PX', rememberMs)
+return reply
+`,
+});
+
+/** Says how the lock is held, for how long and by whom: by the owner asked for if it is among the holders. */
+export const readWriteLockDescribe = defineScript<
+  { lock: string },
+  { owner: string },
+  | { status: 'free' }
+  | { status: 'locked'; remainingMs: number; mode: string; holders: number; holder: string | null }
+>({
+  name: 'read-write-lock/describe',
+  sha1: 'b6f961d05d861465a692bd283932b03ccb32eaab',
+  keys: ['lock'],
+  args: [['owner', 'string']],
+  replies: {
+    free: [],
+    locked: [['remainingMs', 'integer'], ['mode', 'string'], ['holders', 'integer'], ['holder', 'string?']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 1 then
+  return redis.error_reply('ERR holdfast read-write-lock/describe: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local owner = ARGV[1]
+local mode = redis.call('HGET', lock, 'mode')
+if not mode then
+  return { 'free' }
+end
+local holder = owner ~= '' and redis.call('HEXISTS', lock, owner) == 1 and owner or nil
+if not holder then
+  for _, field in ipairs(redis.call('HKEYS', lock)) do
+    local writes = string.sub(field, -6) == ':write'
+    if field ~= 'mode' and (writes or mode == 'read') then
+      holder = field
+    end
+  end
+end
+return { 'locked', redis.call('PTTL', lock), mode, redis.call('HLEN', lock) - 1, holder }
+`,
+});
+
+/** Frees the lock if it is held in the given mode, whoever holds it, and wakes the waiters. */
+export const readWriteLockForceRelease = defineScript<
+  { lock: string; answer: string },
+  { mode: string; publish: string; channel: string; message: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+  | { status: 'free' }
+>({
+  name: 'read-write-lock/force-release',
+  sha1: '9e57603e60914e88c3c7438f454fe0dc40190033',
+  keys: ['lock', 'answer'],
+  args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['message', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer']],
+    free: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast read-write-lock/force-release: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local answer = KEYS[2]
+local mode = ARGV[1]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local message = ARGV[4]
+local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/force-release: rememberMs is not a safe integer') end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local answered = redis.call('GET', answer)
+if answered == 'released' then
+  return { 'released', 1 }
+end
+if answered == 'free' or redis.call('HGET', lock, 'mode') ~= mode then
+  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
+  return { 'free' }
+end
+redis.call('DEL', lock)
+redis.pcall('SET', answer, 'released', 'PX', rememberMs)
+return { 'released', announce(publish, channel, message) }
+`,
+});
+
+/** Names everyone who holds the lock, readers and writer. */
+export const readWriteLockHolders = defineScript<
+  { lock: string },
+  Record<string, never>,
+  | { status: 'free' }
+  | { status: 'held'; holders: string[] }
+>({
+  name: 'read-write-lock/holders',
+  sha1: 'ee17069ffa0cd004336f881fcc477db680fbadac',
+  keys: ['lock'],
+  args: [],
+  replies: {
+    free: [],
+    held: [['holders', 'string...']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast read-write-lock/holders: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+if redis.call('HEXISTS', lock, 'mode') == 0 then
+  return { 'free' }
+end
+local reply = { 'held' }
+for _, field in ipairs(redis.call('HKEYS', lock)) do
+  if field ~= 'mode' then
+    reply[#reply + 1] = field
+  end
+end
+return reply
+`,
+});
+
+/** Lets a new reader in beside others, or beneath its own write hold; or says how long it has to wait. */
+export const readWriteLockReadAcquire = defineScript<
+  { lock: string; ended: string; hold: string; waiting: string },
+  { owner: string; writer: string; leaseMs: number },
+  | { status: 'held' }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+>({
+  name: 'read-write-lock/read-acquire',
+  sha1: 'edf8b17bc7097e941cbfb289deae984c97c46c16',
+  keys: ['lock', 'ended', 'hold', 'waiting'],
+  args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
+  replies: {
+    held: [],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+  },
+  source: `if #KEYS ~= 4 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-acquire: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local hold = KEYS[3]
+local waiting = KEYS[4]
+local owner = ARGV[1]
+local writer = ARGV[2]
+local leaseMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-acquire: leaseMs is not a safe integer') end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
+    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  end
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  keepHold(hold, leaseMs)
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind')
+end
+local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
+if mode == 'write' and not downgrades then
+  return { 'busy', redis.call('PTTL', lock) }
+end
+if not downgrades then
+  local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')
+  if last[2] then
+    local waitsMs = tonumber(last[2]) - nowMs()
+    if waitsMs > 0 then
+      return { 'busy', waitsMs }
+    end
+  end
+end
+if mode then
+  redis.call('HSET', lock, owner, 1)
+else
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+end
+redis.call('SET', hold, '1', 'PX', leaseMs)
+raiseLease(lock, leaseMs)
+return { 'held' }
+`,
+});
+
+/** Enters a read hold once more: sets the count, and gives every hold key the longest lease of all. */
+export const readWriteLockReadEnter = defineScript<
+  { lock: string; holds: readonly string[] },
+  { owner: string; leaseMs: number },
+  | { status: 'held' }
+  | { status: 'lost' }
+>({
+  name: 'read-write-lock/read-enter',
+  sha1: '3d99ee4491f4fe11643107bbdae2559841b2e85f',
+  keys: ['lock'],
+  variadicKey: 'holds',
+  args: [['owner', 'string'], ['leaseMs', 'integer']],
+  replies: {
+    held: [],
+    lost: [],
+  },
+  source: `if #KEYS < 1 or #ARGV ~= 2 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-enter: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local holds = {}
+for i = 2, #KEYS do
+  holds[i - 1] = KEYS[i]
+end
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-enter: leaseMs is not a safe integer') end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
+    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  end
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if redis.pcall('HEXISTS', lock, owner) ~= 1 then
+  return { 'lost' }
+end
+local longestMs = math.max(leaseMs, longestHold(holds, 1, #holds))
+redis.call('HSET', lock, owner, #holds)
+for _, hold in ipairs(holds) do
+  redis.call('SET', hold, '1', 'PX', string.format('%.0f', longestMs))
+end
+raiseLease(lock, longestMs)
+return { 'held' }
+`,
+});
+
+/** Takes one entry of several back: sets the count and removes the hold keys above it; the lease runs on. */
+export const readWriteLockReadLeave = defineScript<
+  { lock: string; holds: readonly string[] },
+  { owner: string; count: number },
+  | { status: 'held' }
+  | { status: 'lost' }
+>({
+  name: 'read-write-lock/read-leave',
+  sha1: '415c1ac28a7bbb6d432652b0978efc70c2c3f2f6',
+  keys: ['lock'],
+  variadicKey: 'holds',
+  args: [['owner', 'string'], ['count', 'integer']],
+  replies: {
+    held: [],
+    lost: [],
+  },
+  source: `if #KEYS < 1 or #ARGV ~= 2 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-leave: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local holds = {}
+for i = 2, #KEYS do
+  holds[i - 1] = KEYS[i]
+end
+local owner = ARGV[1]
+local count = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-leave: count is not a safe integer') end
+if redis.pcall('HEXISTS', lock, owner) ~= 1 then
+  return { 'lost' }
+end
+for _, hold in ipairs(holds) do
+  redis.call('DEL', hold)
+end
+redis.pcall('HSET', lock, owner, count)
+return { 'held' }
+`,
+});
+
+/** Ends a reader's hold for good, however often it was entered; the last one out frees the lock. */
+export const readWriteLockReadRelease = defineScript<
+  { lock: string; ended: string; holds: readonly string[] },
+  { owner: string; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number; readers: string[] }
+  | { status: 'lost' }
+>({
+  name: 'read-write-lock/read-release',
+  sha1: 'b2bb230f549bb11c6d867e3e33a68461fff66130',
+  keys: ['lock', 'ended'],
+  variadicKey: 'holds',
+  args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer'], ['readers', 'string...']],
+    lost: [],
+  },
+  source: `if #KEYS < 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-release: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local holds = {}
+for i = 3, #KEYS do
+  holds[i - 2] = KEYS[i]
+end
+local owner = ARGV[1]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-release: rememberMs is not a safe integer') end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function listReaders(reply, lock)
+  local fields = redis.call('HGETALL', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+    end
+  end
+  return reply
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
+    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  end
+end
+local leftMs = longestHold(holds, 1, #holds)
+for _, hold in ipairs(holds) do
+  redis.call('DEL', hold)
+end
+if redis.pcall('HDEL', lock, owner) ~= 1 then
+  if redis.call('GET', ended) == 'released' then
+    return { 'released', 1 }
+  end
+  redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+  return { 'lost' }
+end
+redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+if redis.call('HLEN', lock) <= 1 then
+  redis.call('DEL', lock)
+  return { 'released', announce(publish, channel, '0') }
+end
+local reply = { 'released', 1 }
+if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs then
+  listReaders(reply, lock)
+end
+return reply
+`,
+});
+
+/** Gives every read hold that is still its owner's at least the lease, hold keys and lock; answers 1 or 0 for each. */
+export const readWriteLockReadRenew = defineScript<
+  { places: readonly string[] },
+  { leaseMs: number; holders: readonly string[] },
+  | { status: 'renewed'; held: number[] }
+>({
+  name: 'read-write-lock/read-renew',
+  sha1: '2617d5fbd73516b676992b66c7012ca5d34d9ff3',
+  keys: [],
+  variadicKey: 'places',
+  args: [['leaseMs', 'integer'], ['holders', 'string...']],
+  replies: {
+    renewed: [['held', 'integer...']],
+  },
+  source: `if #KEYS < 0 or #ARGV < 1 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-renew: wrong number of keys or arguments')
+end
+local places = {}
+for i = 1, #KEYS do
+  places[i] = KEYS[i]
+end
+local leaseMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-renew: leaseMs is not a safe integer') end
+local holders = {}
+for i = 2, #ARGV do
+  holders[i - 1] = ARGV[i]
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
+    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  end
+end
+local reply = { 'renewed' }
+local place = 1
+for i = 1, #holders, 2 do
+  local lock = places[place]
+  local count = tonumber(holders[i + 1])
+  local held = redis.pcall('HEXISTS', lock, holders[i]) == 1
+  if held then
+    for hold = place + 1, place + count do
+      keepHold(places[hold], leaseMs)
+    end
+    raiseLease(lock, leaseMs)
+  end
+  reply[#reply + 1] = held and 1 or 0
+  place = place + 1 + count
+end
+return reply
+`,
+});
+
+/** Takes the lock for a new writer whoever holds it. A key that is no read/write lock is left alone. */
+export const readWriteLockSteal = defineScript<
+  { lock: string; ended: string },
+  { owner: string; leaseMs: number },
+  | { status: 'held' }
+  | { status: 'ended' }
+>({
+  name: 'read-write-lock/steal',
+  sha1: '3c7f8df761f6070f266bef57641b6d0ee6f1a596',
+  keys: ['lock', 'ended'],
+  args: [['owner', 'string'], ['leaseMs', 'integer']],
+  replies: {
+    held: [],
+    ended: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 2 then
+  return redis.error_reply('ERR holdfast read-write-lock/steal: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/steal: leaseMs is not a safe integer') end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+if redis.call('HEXISTS', lock, 'mode') ~= redis.call('EXISTS', lock) then
+  return redis.error_reply('ERR the key holds a lock of another kind')
+end
+redis.call('DEL', lock)
+redis.call('HSET', lock, 'mode', 'write', owner, 1)
+redis.call('PEXPIRE', lock, leaseMs)
+return { 'held' }
+`,
+});
+
+/** Removes the readers whose hold keys are all gone, and brings the TTL of the lock down to the leases that are left. */
+export const readWriteLockSweep = defineScript<
+  { lock: string; holds: readonly string[] },
+  { publish: string; channel: string; readers: readonly string[] },
+  | { status: 'free'; announced: number }
+  | { status: 'kept'; remainingMs: number }
+>({
+  name: 'read-write-lock/sweep',
+  sha1: '64a4440629f12724667192bc0458637aacd403ba',
+  keys: ['lock'],
+  variadicKey: 'holds',
+  args: [['publish', 'string'], ['channel', 'string'], ['readers', 'string...']],
+  replies: {
+    free: [['announced', 'integer']],
+    kept: [['remainingMs', 'integer']],
+  },
+  source: `if #KEYS < 1 or #ARGV < 2 then
+  return redis.error_reply('ERR holdfast read-write-lock/sweep: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local holds = {}
+for i = 2, #KEYS do
+  holds[i - 1] = KEYS[i]
+end
+local publish = ARGV[1]
+local channel = ARGV[2]
+local readers = {}
+for i = 3, #ARGV do
+  readers[i - 2] = ARGV[i]
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
+    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  end
+end
+local expected = 0
+for i = 2, #readers, 2 do
+  expected = expected + (tonumber(readers[i]) or 0)
+end
+if #readers % 2 == 1 or expected ~= #holds then
+  return redis.error_reply('ERR the hold keys do not fit the readers')
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode then
+  return { 'free', 1 }
+end
+if mode ~= 'read' then
+  return { 'kept', redis.call('PTTL', lock) }
+end
+local alive, longestMs, last = 0, 0, 0
+for i = 1, #readers, 2 do
+  local first = last + 1
+  last = last + tonumber(readers[i + 1])
+  if redis.call('HGET', lock, readers[i]) == readers[i + 1] then
+    local leftMs = longestHold(holds, first, last)
+    if leftMs > 0 then
+      alive = alive + 1
+      longestMs = math.max(longestMs, leftMs)
+    else
+      redis.call('HDEL', lock, readers[i])
+    end
+  end
+end
+local fields = redis.call('HLEN', lock)
+if fields == 1 then
+  redis.call('DEL', lock)
+  return { 'free', announce(publish, channel, '0') }
+end
+if fields == alive + 1 and longestMs < redis.call('PTTL', lock) then
+  redis.call('PEXPIRE', lock, longestMs)
+  announce(publish, channel, '0')
+end
+return { 'kept', redis.call('PTTL', lock) }
+`,
+});
+
+/** Takes the lock for a new writer, or says how long it is taken and, when by readers, by whom. */
+export const readWriteLockWriteAcquire = defineScript<
+  { lock: string; ended: string; waiting: string },
+  { owner: string; leaseMs: number; noteMs: number },
+  | { status: 'held' }
+  | { status: 'busy'; remainingMs: number; mode: string; readers: string[] }
+  | { status: 'ended' }
+>({
+  name: 'read-write-lock/write-acquire',
+  sha1: '151f1368a9e395bfd0c4005df0a4145ba3f4e96a',
+  keys: ['lock', 'ended', 'waiting'],
+  args: [['owner', 'string'], ['leaseMs', 'integer'], ['noteMs', 'integer']],
+  replies: {
+    held: [],
+    busy: [['remainingMs', 'integer'], ['mode', 'string'], ['readers', 'string...']],
+    ended: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast read-write-lock/write-acquire: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local waiting = KEYS[3]
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-acquire: leaseMs is not a safe integer') end
+local noteMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not noteMs or math.abs(noteMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-acquire: noteMs is not a safe integer') end
+local function listReaders(reply, lock)
+  local fields = redis.call('HGETALL', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+    end
+  end
+  return reply
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, leaseMs)
+  end
+end
+if leaseMs < 1 or noteMs < 0 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode then
+  if redis.call('EXISTS', lock) == 1 then
+    return redis.error_reply('ERR the key holds a lock of another kind')
+  end
+  redis.call('HSET', lock, 'mode', 'write', owner, 1)
+  redis.call('PEXPIRE', lock, leaseMs)
+  redis.call('ZREM', waiting, owner)
+  return { 'held' }
+end
+if noteMs > 0 then
+  local now = nowMs()
+  redis.pcall('ZREMRANGEBYSCORE', waiting, '-inf', string.format('%.0f', now))
+  redis.pcall('ZADD', waiting, string.format('%.0f', now + noteMs), owner)
+  raiseLease(waiting, noteMs)
+end
+local reply = { 'busy', redis.call('PTTL', lock), mode }
+if mode == 'read' then
+  listReaders(reply, lock)
+end
+return reply
+`,
+});
+
+/** Ends a writer's hold for good, however often it was entered, and wakes everyone who waits. */
+export const readWriteLockWriteRelease = defineScript<
+  { lock: string; ended: string; waiting: string },
+  { owner: string; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number; readers: string[] }
+  | { status: 'lost' }
+>({
+  name: 'read-write-lock/write-release',
+  sha1: 'ea17196e6bd3d17276323989f22a951ec172cee6',
+  keys: ['lock', 'ended', 'waiting'],
+  args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer'], ['readers', 'string...']],
+    lost: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast read-write-lock/write-release: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local waiting = KEYS[3]
+local owner = ARGV[1]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-release: rememberMs is not a safe integer') end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function listReaders(reply, lock)
+  local fields = redis.call('HGETALL', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+    end
+  end
+  return reply
+end
+if redis.pcall('HDEL', lock, owner) == 1 then
+  local downgraded = redis.call('HLEN', lock) > 1
+  if downgraded then
+    redis.call('HSET', lock, 'mode', 'read')
+  else
+    redis.call('DEL', lock)
+  end
+  redis.call('ZREM', waiting, owner)
+  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  local reply = { 'released', announce(publish, channel, '1') }
+  if downgraded then
+    listReaders(reply, lock)
+  end
+  return reply
+end
+local withdrew = redis.pcall('ZREM', waiting, owner) == 1
+if redis.call('GET', ended) == 'released' then
+  return { 'released', 1 }
+end
+redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+if withdrew then
+  announce(publish, channel, '1')
+end
+return { 'lost' }
+`,
+});
+
+/** Takes permits, or says that there are too few. */
+export const semaphoreAcquire = defineScript<
+  { permits: string; answer: string },
+  { count: number; takenMs: number; shortMs: number },
+  | { status: 'taken' }
+  | { status: 'short'; left: number }
+  | { status: 'undone' }
+>({
+  name: 'semaphore/acquire',
+  sha1: 'e391be87e5979247399a5155c01627113da93c3a',
+  keys: ['permits', 'answer'],
+  args: [['count', 'integer'], ['takenMs', 'integer'], ['shortMs', 'integer']],
+  replies: {
+    taken: [],
+    short: [['left', 'integer']],
+    undone: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 3 then
+  return redis.error_reply('ERR holdfast semaphore/acquire: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/acquire: count is not a safe integer') end
+local takenMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not takenMs or math.abs(takenMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/acquire: takenMs is not a safe integer') end
+local shortMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not shortMs or math.abs(shortMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/acquire: shortMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before and before[1] == 'undone' then
+  return { 'undone' }
+end
+if before then
+  return before
+end
+local left = permitsLeft(permits)
+if not left then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local reply = { 'short', left }
+local rememberMs = shortMs
+if left >= count then
+  redis.call('DECRBY', permits, count)
+  reply = { 'taken' }
+  rememberMs = takenMs
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Makes the semaphore larger, or smaller by a negative number, and wakes waiters that more permits may serve. */
+export const semaphoreAddPermits = defineScript<
+  { permits: string; answer: string },
+  { count: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'added'; announced: number }
+>({
+  name: 'semaphore/add-permits',
+  sha1: '94cf8e4dea5efff17bacbeb07e82eb6cbbce693e',
+  keys: ['permits', 'answer'],
+  args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    added: [['announced', 'integer']],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast semaphore/add-permits: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/add-permits: count is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/add-permits: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'added', addPermits(permits, count, publish, channel) }
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Says how many permits are free. */
+export const semaphoreAvailablePermits = defineScript<
+  { permits: string },
+  Record<string, never>,
+  | { status: 'permits'; count: number }
+>({
+  name: 'semaphore/available-permits',
+  sha1: 'a3a5d45ab61406ada367a8d66e75233b2383ee56',
+  keys: ['permits'],
+  args: [],
+  replies: {
+    permits: [['count', 'integer']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast semaphore/available-permits: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+return { 'permits', redis.call('GET', permits) or '0' }
+`,
+});
+
+/** Takes all permits that are free and says how many they were. A TTL stays; a debt is forgiven. */
+export const semaphoreDrainPermits = defineScript<
+  { permits: string; answer: string },
+  { rememberMs: number },
+  | { status: 'drained'; count: number }
+>({
+  name: 'semaphore/drain-permits',
+  sha1: '55433b49664bd13b12924ea1040c71cf545d2d29',
+  keys: ['permits', 'answer'],
+  args: [['rememberMs', 'integer']],
+  replies: {
+    drained: [['count', 'integer']],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 1 then
+  return redis.error_reply('ERR holdfast semaphore/drain-permits: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local rememberMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/drain-permits: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local count = redis.call('GET', permits) or '0'
+if count ~= '0' then
+  redis.call('DECRBY', permits, count)
+end
+local reply = { 'drained', count }
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Gives permits back and wakes the waiters. A semaphore that is not there begins with them. */
+export const semaphoreRelease = defineScript<
+  { permits: string; answer: string },
+  { count: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+>({
+  name: 'semaphore/release',
+  sha1: 'ac4bc1fb90f94ac0b39d88192db1d51af73af19e',
+  keys: ['permits', 'answer'],
+  args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer']],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast semaphore/release: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/release: count is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/release: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'released', addPermits(permits, count, publish, channel) }
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Gives permits back and wakes the waiters, unless the semaphore is gone. */
+export const semaphoreReleaseIfExists = defineScript<
+  { permits: string; answer: string },
+  { count: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+  | { status: 'missing' }
+>({
+  name: 'semaphore/release-if-exists',
+  sha1: 'a62e3a82a6710e2897bd5726a12ec70f5697375c',
+  keys: ['permits', 'answer'],
+  args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    released: [['announced', 'integer']],
+    missing: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast semaphore/release-if-exists: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/release-if-exists: count is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/release-if-exists: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'missing' }
+if redis.call('EXISTS', permits) == 1 then
+  reply = { 'released', addPermits(permits, count, publish, channel) }
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Gives a semaphore its permits, unless it has been given some before. */
+export const semaphoreTrySetPermits = defineScript<
+  { permits: string; answer: string },
+  { count: number; ttlMs: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'set'; announced: number }
+  | { status: 'kept' }
+>({
+  name: 'semaphore/try-set-permits',
+  sha1: '2f92c4a33e572a81efadddb64a4912d52ed7a372',
+  keys: ['permits', 'answer'],
+  args: [['count', 'integer'], ['ttlMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    set: [['announced', 'integer']],
+    kept: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast semaphore/try-set-permits: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/try-set-permits: count is not a safe integer') end
+local ttlMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not ttlMs or math.abs(ttlMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/try-set-permits: ttlMs is not a safe integer') end
+local publish = ARGV[3]
+local channel = ARGV[4]
+local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/try-set-permits: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+if count < 0 or ttlMs < 0 then
+  return redis.error_reply('ERR permits and their time must not be negative')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'kept' }
+if redis.call('EXISTS', permits) == 0 then
+  if ttlMs > 0 then
+    redis.call('SET', permits, count, 'PX', ttlMs)
+  else
+    redis.call('SET', permits, count)
+  end
+  reply = { 'set', 1 }
+  if count > 0 then
+    reply = { 'set', announce(publish, channel, string.format('%.0f', count)) }
+  end
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Makes sure that an attempt nobody waits for any more comes to nothing: gives back what it took, and bars it if it has not run yet. */
+export const semaphoreUndo = defineScript<
+  { permits: string; answer: string },
+  { count: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'returned'; announced: number }
+  | { status: 'barred' }
+>({
+  name: 'semaphore/undo',
+  sha1: '2e88d909a1e15c05e1765244ecb90e0143d9966d',
+  keys: ['permits', 'answer'],
+  args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  replies: {
+    returned: [['announced', 'integer']],
+    barred: [],
+  },
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast semaphore/undo: wrong number of keys or arguments')
+end
+local permits = KEYS[1]
+local answer = KEYS[2]
+local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/undo: count is not a safe integer') end
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/undo: rememberMs is not a safe integer') end
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local function permitsLeft(permits)
+  return tonumber(redis.call('GET', permits) or '0')
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  if count > 0 and total > 0 then
+    return announce(publish, channel, string.format('%.0f', total))
+  end
+  return 1
+end
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+ignoreFullMemory(answer)
+local reply = { 'barred' }
+if before and before[1] == 'taken' and redis.call('EXISTS', permits) == 1 then
+  reply = { 'returned', addPermits(permits, count, publish, channel) }
+end
+remember(answer, rememberMs, { 'undone' })
 return reply
 `,
 });
@@ -544,7 +4765,7 @@ export const simpleLockRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'simple-lock/renew',
-  sha1: '9fe2ff8cb1faee910bd7914e3d51544982d85454',
+  sha1: '649fcec423271c54e1f351e27e131283bbb5f3d5',
   keys: [],
   variadicKey: 'locks',
   args: [['leaseMs', 'integer'], ['owners', 'string...']],
@@ -568,6 +4789,9 @@ local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
     redis.call('PEXPIRE', key, leaseMs)
   end
+end
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
 end
 local reply = { 'renewed' }
 for i, lock in ipairs(locks) do

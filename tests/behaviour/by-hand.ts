@@ -14,28 +14,28 @@ export function channelOf(name: string): string {
 /** A Redisson client's lock: a hash field `<uuid>:<thread id>` that counts its entries. */
 export class RedissonByHand {
   readonly owner = `${randomUUID()}:37`;
+  readonly name: string;
   readonly #raw: RawConnection;
-  readonly #name: string;
 
   constructor(raw: RawConnection, name: string) {
     this.#raw = raw;
-    this.#name = name;
+    this.name = name;
   }
 
   /** Answers whether it was taken; null in Redisson's script stands for that. */
   async tryLock(leaseMs = 30_000): Promise<boolean> {
-    const isFree = (await this.#raw.command('EXISTS', this.#name)) === 0;
-    const isMine = (await this.#raw.command('HEXISTS', this.#name, this.owner)) === 1;
+    const isFree = (await this.#raw.command('EXISTS', this.name)) === 0;
+    const isMine = (await this.#raw.command('HEXISTS', this.name, this.owner)) === 1;
     if (!isFree && !isMine) return false;
-    await this.#raw.command('HINCRBY', this.#name, this.owner, 1);
-    await this.#raw.command('PEXPIRE', this.#name, leaseMs);
+    await this.#raw.command('HINCRBY', this.name, this.owner, 1);
+    await this.#raw.command('PEXPIRE', this.name, leaseMs);
     return true;
   }
 
   async unlock(): Promise<void> {
-    if (Number(await this.#raw.command('HINCRBY', this.#name, this.owner, -1)) > 0) return;
-    await this.#raw.command('DEL', this.#name);
-    await this.#raw.command('PUBLISH', channelOf(this.#name), '0');
+    if (Number(await this.#raw.command('HINCRBY', this.name, this.owner, -1)) > 0) return;
+    await this.#raw.command('DEL', this.name);
+    await this.#raw.command('PUBLISH', channelOf(this.name), '0');
   }
 }
 
@@ -45,20 +45,20 @@ const COMPARE_AND_DELETE =
 /** A redlock-style client's lock: `SET key token NX PX`, and a script that compares and deletes. */
 export class RedlockByHand {
   readonly owner = randomUUID().replaceAll('-', '');
+  readonly name: string;
   readonly #raw: RawConnection;
-  readonly #name: string;
 
   constructor(raw: RawConnection, name: string) {
     this.#raw = raw;
-    this.#name = name;
+    this.name = name;
   }
 
   async tryLock(leaseMs = 30_000): Promise<boolean> {
-    return (await this.#raw.command('SET', this.#name, this.owner, 'NX', 'PX', leaseMs)) === 'OK';
+    return (await this.#raw.command('SET', this.name, this.owner, 'NX', 'PX', leaseMs)) === 'OK';
   }
 
   async unlock(): Promise<void> {
-    await this.#raw.command('EVAL', COMPARE_AND_DELETE, 1, this.#name, this.owner);
+    await this.#raw.command('EVAL', COMPARE_AND_DELETE, 1, this.name, this.owner);
   }
 }
 
@@ -74,6 +74,11 @@ export async function subscribersOf(raw: RawConnection, name: string): Promise<n
 }
 
 /** Resolves when this many processes wait for the lock; for a kind that does not listen, right away. */
-export async function untilWaiting(raw: RawConnection, kind: Kind, name: string, processes = 1): Promise<void> {
+export async function untilWaiting(
+  raw: RawConnection,
+  kind: Kind,
+  name: string,
+  processes = 1,
+): Promise<void> {
   if (kind.listens) await eventually(async () => (await subscribersOf(raw, name)) === processes);
 }

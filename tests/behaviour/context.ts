@@ -57,10 +57,13 @@ function bringYourOwn(
     userClient,
     async client(options, address) {
       const { redis } = await userClient(address);
-      return closedAtEnd(Holdfast.from(redis, options));
+      return closedAtEnd(Holdfast.from(redis, { ...PATIENT, ...options }));
     },
   };
 }
+
+/** A machine that runs many tests at once may keep a server waiting; only some tests are about giving up. */
+const PATIENT: ClientOptions = { commandTimeoutMs: 10_000 };
 
 /** Closes the client when the test ends. */
 export function closedAtEnd(client: Holdfast): Holdfast {
@@ -101,7 +104,8 @@ export const throughConnect: Context = {
   library: 'ioredis',
   async client(options, address = sharedServer()) {
     const { host, port, username, password } = address;
-    return closedAtEnd(await Holdfast.connect({ host, port, username, password }, options));
+    const target = { host, port, username, password };
+    return closedAtEnd(await Holdfast.connect(target, { ...PATIENT, ...options }));
   },
 };
 

@@ -1,7 +1,7 @@
 /**
  * Small ways to say in a test what has happened, and when.
  */
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 /** Resolves with the reason once the signal has aborted. */
 export function whenAborted(signal: AbortSignal): Promise<unknown> {
@@ -33,6 +33,17 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
     open = resolve;
   });
   return { opened, open };
+}
+
+/** Warnings of the process from here to the end of the test, such as that of too many listeners. */
+export function processWarnings(): Error[] {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  onTestFinished(() => {
+    process.off('warning', note);
+  });
+  return warnings;
 }
 
 /** Notes who is inside a critical section, and that they are never two. */

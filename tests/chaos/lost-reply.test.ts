@@ -94,19 +94,22 @@ describeWithProcess('reply lost after execution', () => {
       expect(await theirs.unlock()).toBe(true);
     });
 
-    it.each(LAYOUTS)('of a forced unlock: $title is freed once, and who came in between stays', async (kind) => {
-      const { server, proxy } = await arena();
-      const name = randomName();
-      const others = await join('Holdfast.connect', server);
-      const first = await kind.get(others, name).lock();
-      const swallowed = proxy.swallowReply(kind.requests.forceRelease);
-      const forced = kind.get(await join(way, proxy), name).forceUnlock();
-      await swallowed;
-      const second = await kind.get(await join('Holdfast.connect', server), name).lock();
-      expect(await forced).toBe(true);
-      expect(await kind.holderOn(server, name)).toBe(second.owner);
-      expect(await second.unlock()).toBe(true);
-      expect(await first.unlock()).toBe(false);
-    });
+    it.each(LAYOUTS)(
+      'of a forced unlock: $title is freed once, and who came in between stays',
+      async (kind) => {
+        const { server, proxy } = await arena();
+        const name = randomName();
+        const others = await join('Holdfast.connect', server);
+        const first = await kind.get(others, name).lock();
+        const swallowed = proxy.swallowReply(kind.requests.forceRelease);
+        const forced = kind.get(await join(way, proxy), name).forceUnlock();
+        await swallowed;
+        const second = await kind.get(await join('Holdfast.connect', server), name).lock();
+        expect(await forced).toBe(true);
+        expect(await kind.holderOn(server, name)).toBe(second.owner);
+        expect(await second.unlock()).toBe(true);
+        expect(await first.unlock()).toBe(false);
+      },
+    );
   });
 });

@@ -1,22 +1,32 @@
 /**
  * Makes a module of every block of documentation, so that it can be compiled and run.
  *
- * Readers are spared what every block would repeat: a `client`, and the import of the very function that a
- * TSDoc example explains. It is given here, on the first line, so that line numbers stay the block's own.
+ * Readers are spared what every block would repeat: a `client`, and the import of what a TSDoc
+ * example explains. It is given here, on the first line, so that line numbers stay the block's own.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import * as core from '../../src/index.ts';
+import * as kit from '../../src/testing/index.ts';
 import { type DocBlock, ROOT } from './doc-blocks.ts';
 
-/** What a block may use without declaring it. */
-const GIVEN: Readonly<Record<string, string>> = {
-  client:
-    "import { Holdfast as GivenHoldfast } from 'holdfast'; await using client = await GivenHoldfast.connect('redis://127.0.0.1:6379');",
-  startEmbeddedServer: "import { startEmbeddedServer } from 'holdfast/testing';",
-  startFaultProxy: "import { startFaultProxy } from 'holdfast/testing';",
-  startServer: "import { startServer } from 'holdfast/testing';",
-};
+const CLIENT =
+  "import { Holdfast as GivenHoldfast } from 'holdfast'; await using client = await GivenHoldfast.connect('redis://127.0.0.1:6379');";
+
+/** What a block may use without declaring it, and the line that declares it. */
+function givenTo({ file }: DocBlock): Map<string, string> {
+  const given = new Map([['client', CLIENT]]);
+  // A page shows its imports; a comment stands beside what it explains.
+  if (!file.startsWith('src/')) return given;
+  for (const [from, exported] of [
+    ['holdfast', core],
+    ['holdfast/testing', kit],
+  ] as const) {
+    for (const name of Object.keys(exported)) given.set(name, `import { ${name} } from '${from}';`);
+  }
+  return given;
+}
 
 /** What stands for a comment of the form `// … what the reader does here …`. */
 const ELIDED: Readonly<Record<string, string>> = {
@@ -62,15 +72,15 @@ function pattern(text: string): RegExp {
 
 function moduleText(block: DocBlock, server: { url: string; port: number }): string {
   const { used, declared } = namesIn(block.code);
-  const given = Object.keys(GIVEN).filter((name) => used.has(name) && !declared.has(name));
+  const given = [...givenTo(block)].filter(([name]) => used.has(name) && !declared.has(name));
   const code = block.code.replace(ELISION, (_, what: string) => {
     const stand = ELIDED[what];
     if (stand === undefined) throw new Error(`${block.file}:${block.line}: nothing stands for "${what}"`);
     return stand;
   });
-  return `${given.map((name) => GIVEN[name]).join(' ')} ${code}\nexport {};\n`
+  return `${given.map(([, line]) => line).join(' ')} ${code}\nexport {};\n`
     .replaceAll('redis://127.0.0.1:6379', server.url)
-    .replaceAll('port: 6379', `port: ${server.port}`);
+    .replace(/\b6379\b/g, String(server.port));
 }
 
 /** Writes the modules into a folder; addresses of the default port become the server's. */
@@ -88,7 +98,7 @@ export function writeModules(
 }
 
 function compilerOptions(): ts.CompilerOptions {
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
   // An example may show a value without using it.
   return { ...options, noUnusedLocals: false, noUnusedParameters: false };

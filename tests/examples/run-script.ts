@@ -24,7 +24,7 @@ const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 /** Resolves when the process has ended; one that takes too long is killed, and its code is null. */
 export function runScript(
   path: string,
-  { args = [], env = {}, withinMs = 25_000 }: RunOptions = {},
+  { args = [], env = {}, withinMs = 50_000 }: RunOptions = {},
 ): Promise<ScriptRun> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--import', TSX, path, ...args], {

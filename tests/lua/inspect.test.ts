@@ -1,6 +1,6 @@
 /** The scripts by which people look: they answer for whatever is there, and change nothing. */
 import { describe, expect, it } from 'vitest';
-import { inspectDescribe, inspectServer } from '../../src/scripts/generated.ts';
+import { inspectDescribe, inspectIdentity, inspectServer } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { expectRunning, ScriptBench } from './script-bench.ts';
 
@@ -73,6 +73,19 @@ describe('inspect/server', () => {
   });
 });
 
+describe('inspect/identity', () => {
+  it('names the process and how long it has run', async () => {
+    const info = (await bench.command('INFO', 'server')) as string;
+    const reply = await bench.run(inspectIdentity, {}, {});
+    expect(reply.status).toBe('server');
+    expect(info).toContain(`run_id:${reply.runId}`);
+    expect(reply.runId).toMatch(/^[0-9a-f]{40}$/);
+    const uptime = Number(/uptime_in_seconds:(\d+)/.exec(info)?.[1]);
+    expect(Number(reply.uptimeSeconds) - uptime).toBeGreaterThanOrEqual(0);
+    expect(Number(reply.uptimeSeconds) - uptime).toBeLessThanOrEqual(5);
+  });
+});
+
 describeWithProcess('a user who may not ask for INFO', () => {
   it('is given empty text', async () => {
     const server = await ownServer();
@@ -83,6 +96,11 @@ describeWithProcess('a user who may not ask for INFO', () => {
       status: 'server',
       general: '',
       memory: '',
+    });
+    expect(await bench.run(inspectIdentity, {}, {}, connection)).toEqual({
+      status: 'server',
+      runId: '',
+      uptimeSeconds: '',
     });
   });
 });

@@ -4,7 +4,7 @@
 import { bar } from '../render/meters.ts';
 import { grouped, seconds } from '../render/style.ts';
 import { COUNTER_TTL_MS, type CountOrder } from './orders.ts';
-import type { Scene, Stage } from './stage.ts';
+import { demand, type Scene, type Stage } from './stage.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 const TASKS = 1_000;
@@ -24,7 +24,7 @@ async function countTogether(stage: Stage, workers: WorkerProcess[], count: Coun
   const startedAt = performance.now();
   const doneBy = new Map<WorkerProcess, number>();
   const done = () => [...doneBy.values()].reduce((sum, each) => sum + each, 0);
-  const progress = () => `${label}  ${bar(done() / TASKS)}  ${grouped(done()).padStart(5)} tasks done`;
+  const progress = () => `${label}  ${bar(done() / TASKS)}  ${grouped(done()).padStart(5)} tasks`;
 
   const order: CountOrder = { do: 'count', counter, lock, tasks: TASKS / PROCESSES, atOnce: AT_ONCE };
   await Promise.all(
@@ -40,7 +40,7 @@ async function countTogether(stage: Stage, workers: WorkerProcess[], count: Coun
   );
   const tookMs = performance.now() - startedAt;
   const value = Number(await stage.redis.get(counter));
-  stage.expect(done() === TASKS, `${done()} of ${TASKS} tasks were done (${label.trim()})`);
+  demand(done() === TASKS, `${done()} of ${TASKS} tasks were done (${label.trim()})`);
   const colour = value === TASKS ? 'green' : 'yellow';
   const result = stage.screen.paint(colour, `counter = ${grouped(value).padStart(5)}`);
   stage.note(`${progress()}  ${result}  ${seconds(tookMs)}`);
@@ -63,8 +63,8 @@ export const counter: Scene = {
       counter: stage.name('counter:with-lock'),
       lock: stage.name('counter-lock'),
     });
-    stage.expect(under === TASKS, `under the lock the counter came to ${under}, not to ${TASKS}`);
-    stage.expect(without < TASKS, 'without a lock no update was lost, so that nothing is shown');
+    demand(under === TASKS, `under the lock the counter came to ${under}, not to ${TASKS}`);
+    demand(without < TASKS, 'without a lock no update was lost, so that nothing is shown');
     return [
       { label: 'under one lock', value: `${grouped(under)} of ${grouped(TASKS)}` },
       {

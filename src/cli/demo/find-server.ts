@@ -22,12 +22,12 @@ export async function findServer(url: string | undefined): Promise<FoundServer> 
   const binary = findServerBinary();
   if (binary !== null) {
     const server = await startServer({ binary });
-    return { url: server.url, origin: `a private one, started from ${binary}`, close: () => server.close() };
+    return { url: server.url, origin: `private, ${binary}`, close: () => server.close() };
   }
   const server = await startEmbeddedServer();
   return {
     url: server.url,
-    origin: 'the embedded one, as neither redis-server nor valkey-server is on PATH',
+    origin: 'embedded, as there is none on PATH',
     close: () => server.close(),
   };
 }

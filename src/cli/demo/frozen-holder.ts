@@ -3,14 +3,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { milliseconds } from '../render/style.ts';
-import { LEASE_MS, type Scene } from './stage.ts';
+import { whileLeaseEnds } from './lease-left.ts';
+import { demand, LEASE_MS, type Scene } from './stage.ts';
 
 const TAKEN_WITHIN_MS = 2 * LEASE_MS + 1_000;
 const STILL_FROZEN_MS = 300;
 
 export const frozenHolder: Scene = {
   title: 'Frozen holder',
-  story: 'A process that holds the lock is frozen (SIGSTOP) past its lease, and woken (SIGCONT)',
+  story: 'SIGSTOP for the holder until its lease is over, then SIGCONT',
   async play(stage) {
     const name = stage.name('frozen-holder');
     stage.live('starting a process');
@@ -24,40 +25,45 @@ export const frozenHolder: Scene = {
     worker.signal('SIGSTOP');
     const frozenAt = performance.now();
     stage.note(`Process ${worker.pid} is frozen`);
-    stage.live('another one waits for the lock');
-    const hold = await client.getLock(name).tryLock({ waitMs: TAKEN_WITHIN_MS });
-    const takenAfterMs = performance.now() - frozenAt;
-    stage.expect(hold !== null, `nobody else got the lock within ${milliseconds(TAKEN_WITHIN_MS)}`);
-    stage.expect(hold.owner !== owner, 'the next holder has the owner of the frozen one');
+    let takenAfterMs = 0;
+    const takeover = client
+      .getLock(name)
+      .tryLock({ waitMs: TAKEN_WITHIN_MS })
+      .finally(() => {
+        takenAfterMs = performance.now() - frozenAt;
+      });
+    const hold = await whileLeaseEnds(stage, name, takeover);
+    demand(hold !== null, `nobody else got the lock within ${milliseconds(TAKEN_WITHIN_MS)}`);
+    demand(hold.owner !== owner, 'the next holder has the owner of the frozen one');
     stage.note(`Another one has the lock after ${milliseconds(takenAfterMs)}`);
     stage.live('the frozen process still believes that it holds the lock');
     await sleep(STILL_FROZEN_MS);
 
     worker.signal('SIGCONT');
     const { pausedMs, code, reason, aborted, unlocked } = await lost;
-    stage.note(`It wakes after ${milliseconds(pausedMs)}; its first line is hold.assertHeld()`);
-    stage.note(
-      `  assertHeld() throws ${code} (${reason}), signal.aborted is ${aborted}, unlock() is ${unlocked}`,
-    );
+    stage.note(`It is woken after ${milliseconds(pausedMs)}. Its next line of code:`);
+    stage.note(`  assertHeld()    throws ${code} (${reason})`);
+    stage.note(`  signal.aborted  ${aborted}`);
+    stage.note(`  unlock()        ${unlocked}`);
     // The pause in which it was frozen is the one after which it knew: no line ran in between.
-    stage.expect(pausedMs > takenAfterMs, 'the frozen holder did not learn of it on its first line');
-    stage.expect(code === 'ERR_LEASE_LOST', `assertHeld() threw ${code}`);
-    stage.expect(aborted, 'signal was not aborted');
-    stage.expect(!unlocked, 'unlock() of the frozen holder answered true');
+    demand(pausedMs > takenAfterMs, 'the frozen holder did not learn of it on its first line');
+    demand(code === 'ERR_LEASE_LOST', `assertHeld() threw ${code}`);
+    demand(aborted, 'signal was not aborted');
+    demand(!unlocked, 'unlock() of the frozen holder answered true');
 
     const inServer = await stage.redis.hgetall(name);
     const isUntouched = Object.keys(inServer).length === 1 && inServer[hold.owner] === '1';
-    stage.expect(isUntouched, `the hash in the server became ${JSON.stringify(inServer)}`);
+    demand(isUntouched, `the hash in the server became ${JSON.stringify(inServer)}`);
     hold.assertHeld();
-    stage.expect(await hold.unlock(), 'the next holder lost the lock');
-    stage.note('The other one holds the lock as before');
+    demand(await hold.unlock(), 'the next holder lost the lock');
+    stage.note('The other one still holds the lock: nobody was touched');
     return [
       {
         label: 'frozen for',
-        value: `${milliseconds(pausedMs)}, another got the lock after ${milliseconds(takenAfterMs)}`,
+        value: `${milliseconds(pausedMs)}, next holder after ${milliseconds(takenAfterMs)}`,
       },
-      { label: 'on waking', value: `assertHeld() threw ${code} on the first line, signal aborted` },
-      { label: 'its unlock()', value: `${unlocked}, the new holder was not touched` },
+      { label: 'on waking', value: 'assertHeld() threw, signal aborted' },
+      { label: 'its unlock()', value: `${unlocked}, next holder untouched` },
     ];
   },
 };

@@ -27,7 +27,7 @@ export type Report =
   | { readonly is: 'failed'; readonly why: string };
 
 /** How a holder learnt that its hold is lost. */
-export interface LostReport {
+interface LostReport {
   readonly is: 'lost';
   /** How long the pause took after which it looked; it asks for a few milliseconds. */
   readonly pausedMs: number;

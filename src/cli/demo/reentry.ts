@@ -1,13 +1,13 @@
 /**
  * Scene: a lock is taken again inside its own section, and the hash in the server counts along.
  */
-import type { Scene } from './stage.ts';
+import { demand, type Scene } from './stage.ts';
 
 const OWNER = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+$/;
 
 export const reentry: Scene = {
   title: 'Re-entry',
-  story: 'withLock() inside withLock() on the same lock; the hash in the server counts',
+  story: 'withLock() inside withLock(); the hash in the server counts along',
   async play(stage) {
     const name = stage.name('re-entry');
     const lock = (await stage.client()).getLock(name);
@@ -15,7 +15,7 @@ export const reentry: Scene = {
     let owner = '';
     const look = async (when: string) => {
       const [[field, value] = ['', 'key gone'], ...others] = Object.entries(await stage.redis.hgetall(name));
-      stage.expect(others.length === 0, `the hash has ${others.length + 1} fields`);
+      demand(others.length === 0, `the hash has ${others.length + 1} fields`);
       seen.push(value);
       const content = field === '' ? value : `${field} = ${stage.screen.paint('cyan', value)}`;
       stage.note(`${when.padEnd(11)} HGETALL  ${content}`);
@@ -24,15 +24,15 @@ export const reentry: Scene = {
 
     await lock.withLock(async (hold) => {
       owner = await look('taken');
-      stage.expect(OWNER.test(owner), `the field "${owner}" is not <uuid>:<number>`);
-      stage.expect(owner === hold.owner, `the field "${owner}" is not the hold's owner ${hold.owner}`);
+      demand(OWNER.test(owner), `the field "${owner}" is not <uuid>:<number>`);
+      demand(owner === hold.owner, `the field "${owner}" is not the hold's owner ${hold.owner}`);
       await lock.withLock(async () => {
-        stage.expect((await look('taken again')) === owner, 're-entering changed the field');
+        demand((await look('taken again')) === owner, 're-entering changed the field');
       });
-      stage.expect((await look('left once')) === owner, 'leaving changed the field');
+      demand((await look('left once')) === owner, 'leaving changed the field');
     });
-    stage.expect((await look('left')) === '', 'the key is still there');
-    stage.expect(seen.join() === '1,2,1,key gone', `the hold count went ${seen.join(' → ')}`);
+    demand((await look('left')) === '', 'the key is still there');
+    demand(seen.join() === '1,2,1,key gone', `the hold count went ${seen.join(' → ')}`);
     return [
       { label: 'hold count', value: seen.join(' → ') },
       { label: 'field', value: owner },

@@ -23,6 +23,11 @@ export const LEASE_MS = 1_500;
 
 const INDENT = '     ';
 
+/** Ends the scene unless this is so. */
+export function demand(isSo: boolean, otherwise: string): asserts isSo {
+  if (!isSo) throw new Error(otherwise);
+}
+
 export interface StageParts {
   readonly url: string;
   readonly redis: Redis;
@@ -39,6 +44,8 @@ export class Stage implements AsyncDisposable {
   readonly #prefix: string;
   readonly #clients = new Set<Holdfast>();
   readonly #workers = new Set<WorkerProcess>();
+  /** Set when a scene is stopped; what it still does then is no longer shown. */
+  #isOver = false;
 
   constructor({ url, redis, screen, prefix }: StageParts) {
     this.redis = redis;
@@ -55,11 +62,13 @@ export class Stage implements AsyncDisposable {
   async client(): Promise<Holdfast> {
     const client = await Holdfast.connect(this.#url, { watchdogMs: LEASE_MS });
     this.#clients.add(client);
+    if (this.#isOver) await client.close();
     return client;
   }
 
   /** A process of its own, connected to the server. */
   async worker(): Promise<WorkerProcess> {
+    demand(!this.#isOver, 'the scene is over');
     const worker = new WorkerProcess();
     this.#workers.add(worker);
     worker.tell({ do: 'connect', url: this.#url, watchdogMs: LEASE_MS });
@@ -69,20 +78,16 @@ export class Stage implements AsyncDisposable {
 
   /** What is going on right now. */
   live(text: string): void {
-    this.screen.live(INDENT + text);
+    if (!this.#isOver) this.screen.live(INDENT + text);
   }
 
   /** What happened. */
   note(text: string): void {
-    this.screen.line(INDENT + text);
-  }
-
-  /** Ends the scene unless this is so. */
-  expect(isSo: boolean, otherwise: string): asserts isSo {
-    if (!isSo) throw new Error(otherwise);
+    if (!this.#isOver) this.screen.line(INDENT + text);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     this.screen.clear();
     await Promise.all([...this.#workers].map((worker) => worker.kill()));
     await Promise.allSettled([...this.#clients].map((client) => client.close()));

@@ -13,7 +13,9 @@ const STDERR_CHARACTERS = 2_000;
 
 function spawnWorker(): ChildProcess {
   const isSource = import.meta.url.endsWith('.ts');
-  const script = fileURLToPath(new URL(isSource ? './worker.ts' : './worker.js', import.meta.url));
+  const script = fileURLToPath(
+    new URL(isSource ? './worker-child.ts' : './worker-child.js', import.meta.url),
+  );
   // Run from source, the worker needs the same help with TypeScript that this process has.
   const typescript = isSource
     ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
@@ -44,7 +46,7 @@ export class WorkerProcess {
     // Told to whoever waits for a report; a worker that is killed on purpose has nobody waiting.
     this.#failed.catch(() => {});
     this.#child.on('message', (report: Report) => {
-      for (const listener of [...this.#listeners]) listener(report);
+      for (const listener of this.#listeners) listener(report);
     });
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARACTERS);
@@ -74,7 +76,10 @@ export class WorkerProcess {
     const heard = new Promise<ReportOf<K>>((resolve) => {
       forget = this.onReport(kind, resolve);
     });
-    return Promise.race([heard, this.#failed]).finally(forget);
+    const first = Promise.race([heard, this.#failed]).finally(forget);
+    // A scene may ask before it has time to listen; when it is stopped in between, nobody does.
+    first.catch(() => {});
+    return first;
   }
 
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {

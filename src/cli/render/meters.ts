@@ -5,7 +5,7 @@
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /** A bar that is full at 1. */
-export function bar(share: number, width = 24): string {
+export function bar(share: number, width = 20): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return '█'.repeat(full) + '░'.repeat(width - full);
 }

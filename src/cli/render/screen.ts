@@ -48,6 +48,7 @@ export class Screen {
   #fitted(text: string): string {
     const columns = this.#stream.columns > 0 ? this.#stream.columns : 80;
     if (widthOf(text) < columns) return text;
-    return [...stripVTControlCharacters(text)].slice(0, columns - 1).join('');
+    const characters = Array.from(stripVTControlCharacters(text));
+    return characters.slice(0, columns - 1).join('');
   }
 }

@@ -1,23 +1,29 @@
 /**
  * Colours and numbers for the terminal. Where colours are not wanted the text stays as it is.
  */
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { inspect, stripVTControlCharacters } from 'node:util';
 
-export type Colour = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
+type Colour = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 
 /** Puts a colour around a text, or does not. */
 export type Paint = (colour: Colour, text: string) => string;
+
+/** `util.styleText` would ask process.stdout whether it may, whatever stream the text is for. */
+function coloured(colour: Colour, text: string): string {
+  const [open, close] = inspect.colors[colour] ?? [0, 0];
+  return `\x1b[${open}m${text}\x1b[${close}m`;
+}
 
 /** How to colour what goes to this stream: not at all unless it is a terminal, and never against NO_COLOR. */
 export function painter(stream: NodeJS.WriteStream): Paint {
   const { NO_COLOR = '' } = process.env;
   const hasColours = stream.isTTY === true && NO_COLOR === '' && stream.hasColors();
-  return hasColours ? (colour, text) => styleText(colour, text) : (_colour, text) => text;
+  return hasColours ? coloured : (_colour, text) => text;
 }
 
 /** How many columns a text takes. */
 export function widthOf(text: string): number {
-  return [...stripVTControlCharacters(text)].length;
+  return Array.from(stripVTControlCharacters(text)).length;
 }
 
 /** Fills up with blanks to a width. */

@@ -18,6 +18,8 @@ export interface Verdict {
 
 const INDENT = '  ';
 const GAP = '   ';
+/** A long reason of a failure may run over; the rules do not. */
+const LONGEST_RULE = 76;
 
 /** Lines of a table with the columns verdict and scene, label, value. */
 export function table(verdicts: readonly Verdict[], paint: Paint): string[] {
@@ -29,7 +31,7 @@ export function table(verdicts: readonly Verdict[], paint: Paint): string[] {
     ...verdicts.flatMap(({ facts }) => facts.map(({ value }) => widthOf(value))),
   );
   const ruleWidth = 2 + titleWidth + GAP.length + labelWidth + GAP.length + valueWidth;
-  const rule = INDENT + paint('dim', '─'.repeat(ruleWidth));
+  const rule = INDENT + paint('dim', '─'.repeat(Math.min(ruleWidth, LONGEST_RULE)));
   const rows = verdicts.flatMap(({ title, held, facts }) =>
     facts.map(({ label, value }, index) => {
       const mark = held ? paint('green', '✓') : paint('red', '✗');

@@ -1,0 +1,109 @@
+--- What a rate limiter granted within its interval, and what is left.
+---
+--- One entry for each grant: a byte with the length of the random bytes that follow it, those bytes, and the
+--- number of permits in four, low byte first. Redisson writes 16 random bytes, before 3.21 it wrote 8, and before
+--- 3.17 the length was longer: behind whatever precedes it, the number is in the last four bytes.
+--- The number of permits left stands in a key of its own, so that a grant need not add up the history; what was
+--- released is in that number while its entries stay. It is added up where that is cheap, or the number is
+--- missing or cannot be right: evicted, edited, or of a rate that was lowered.
+local FEW = 128
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function entryOf(id, count)
+  return struct.pack('<Bc0I4', #id, id, count)
+end
+
+local function permitsOf(entry)
+  if #entry < 8 then
+    error('the history of the rate limiter holds something that is no entry', 0)
+  end
+  return (struct.unpack('<I4', entry, #entry - 3))
+end
+
+--- The permits of all entries with such scores, and how many entries these are.
+local function permitsBetween(history, least, most)
+  local entries = redis.call('ZRANGEBYSCORE', history, least, most)
+  local permits = 0
+  for _, entry in ipairs(entries) do
+    permits = permits + permitsOf(entry)
+  end
+  return permits, #entries
+end
+
+--- How many permits are left, exactly if fewer than `wanted` seem to be; how many are used, if that was added
+--- up; and how many entries are too old to count. Reads only.
+---
+--- Between grants and releases both add up to the rate, or to more: then something was released whose entry is
+--- still there. Of the entries that grow old those are taken to be the first, so that what is left is never more
+--- than the rate allows.
+local function lookAt(limit, wanted)
+  local history, rate = limit.history, limit.rate
+  local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
+  local text = redis.call('GET', limit.value)
+  local left = tonumber(text)
+  if text and not left then
+    error('the key holds something that is not a number of permits', 0)
+  end
+  limit.stored = left
+  local function usedNow()
+    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
+  end
+
+  if not left or left > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  if left >= wanted and expiredCount == 0 then
+    return left, nil, 0
+  end
+  if redis.call('ZCARD', history) - expiredCount <= FEW then
+    local used = usedNow()
+    return math.max(left, rate - used), used, expiredCount
+  end
+  if left + expired > rate then
+    local used = usedNow()
+    return rate - used, used, expiredCount
+  end
+  return left + expired, nil, expiredCount
+end
+
+--- Drops the entries that are too old. One from later than the interval after now was written by a clock that
+--- runs ahead, or before ours was set back: it counts from now on, or it would bar everybody until then.
+local function tidy(limit, expiredCount)
+  if expiredCount > 0 then
+    redis.call('ZREMRANGEBYSCORE', limit.history, '-inf', whole(limit.horizon))
+  end
+  local ahead = '(' .. whole(limit.now + limit.intervalMs)
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', limit.history, ahead, '+inf')) do
+    redis.call('ZADD', limit.history, whole(limit.now), entry)
+  end
+end
+
+local function storeLeft(limit, left)
+  if left ~= limit.stored then
+    redis.call('SET', limit.value, whole(left))
+  end
+end
+
+--- The time of the entry with which, the oldest first, that many permits have come back, and how many have
+--- then; nil and all there are when these are fewer. The history must be tidy.
+local function grantedAt(limit, permits)
+  local freed, from, size = 0, 0, 8
+  while true do
+    local page = redis.call('ZRANGE', limit.history, from, from + size - 1, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      freed = freed + permitsOf(page[i])
+      if freed >= permits then
+        return tonumber(page[i + 1]), freed
+      end
+    end
+    if #page < 2 * size then
+      return nil, freed
+    end
+    -- Most need one entry, some need hundreds.
+    from, size = from + size, size * 8
+  end
+end

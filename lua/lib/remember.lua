@@ -1,0 +1,33 @@
+--- Remembers what a request was answered, for scripts that change a number by a difference: a repeat, or a
+--- copy that arrives late, gets the answer of the first run and changes nothing.
+---
+--- The key belongs to one request (`endedKey` of keys.ts, with an id that is never used again) and is declared
+--- as `@key answer string`. The pattern, once the arguments are checked:
+---
+---   local before = recall(answer)
+---   if before then
+---     return before
+---   end
+---   … change …
+---   local reply = { 'word', number }
+---   remember(answer, rememberMs, reply)
+---   return reply
+---
+--- Remember refusals too where a late copy could find what the first run did not: an answer is final only when
+--- every answer is. Numbers come back as decimal text, which is what scripts may send for them.
+--- A server that is out of memory refuses the SET only to a script that has changed nothing yet, hence the pcall.
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end

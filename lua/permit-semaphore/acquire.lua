@@ -1,0 +1,70 @@
+--- Takes permits under the given ids, all or none; else says when the next one that is taken comes back.
+---
+--- Delivered twice, it takes once: who finds one of its ids among the taken has been here before, and gets the
+--- lease anew. Delivered after one of its permits was ended, it takes none.
+---
+--- @key permits     string  how many are free
+--- @key timeouts    zset    id -> until when it is taken
+--- @keys ended      string  for each id, there once its permit is over
+--- @arg leaseMs     integer  -1 without end
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @args ids        bytes
+--- @returns { 'taken' } | { 'short', remainingMs } | { 'ended' }
+--- @include lib/expiring-permits
+if leaseMs < 1 and leaseMs ~= -1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if #ids == 0 or #ids ~= #ended then
+  return redis.error_reply('ERR every permit needs an id and a key for its end')
+end
+for _, id in ipairs(ids) do
+  if #id ~= 16 then
+    return redis.error_reply('ERR the id of a permit has 16 bytes')
+  end
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local now = nowMs()
+reclaim(permits, timeouts, now, publish, channel)
+
+local score = endOf(now, leaseMs)
+local isTaken = false
+for _, id in ipairs(ids) do
+  local present = endsAt(timeouts, id)
+  isTaken = isTaken or present ~= nil
+  -- What was taken without end and has one now was given it since.
+  if present and present < score and leaseMs ~= -1 then
+    redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+  end
+end
+if isTaken then
+  return { 'taken' }
+end
+for _, key in ipairs(ended) do
+  if redis.call('EXISTS', key) == 1 then
+    return { 'ended' }
+  end
+end
+
+if freePermits(permits) < #ids then
+  local first = redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')
+  local comesBackAt = tonumber(first[2]) or PERMANENT
+  if comesBackAt >= PERMANENT then
+    return { 'short', -1 }
+  end
+  return { 'short', string.format('%.0f', math.max(0, comesBackAt - now)) }
+end
+redis.call('DECRBY', permits, #ids)
+for _, id in ipairs(ids) do
+  redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+end
+-- Free and taken permits go together, or the taken ones would be lost to a semaphore that stays.
+local ttlMs = redis.call('PTTL', permits)
+if ttlMs >= 0 then
+  redis.call('PEXPIRE', timeouts, ttlMs)
+else
+  redis.call('PERSIST', timeouts)
+end
+return { 'taken' }

@@ -1,0 +1,17 @@
+--- Says how many permits are free and how many are taken, once those whose time is over are back.
+---
+--- @key permits     string  how many are free
+--- @key timeouts    zset    id -> until when it is taken
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @returns { 'permits', free, taken } | { 'missing', taken }
+--- @include lib/expiring-permits
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+reclaim(permits, timeouts, nowMs(), publish, channel)
+local taken = redis.call('ZCARD', timeouts)
+if redis.call('EXISTS', permits) == 0 then
+  return { 'missing', taken }
+end
+return { 'permits', redis.call('GET', permits), taken }

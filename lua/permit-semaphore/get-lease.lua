@@ -1,0 +1,22 @@
+--- Says how long a permit is taken yet.
+---
+--- @key permits     string  how many are free
+--- @key timeouts    zset    id -> until when it is taken
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg id          bytes
+--- @returns { 'leased', remainingMs } | { 'permanent' } | { 'missing' }
+--- @include lib/expiring-permits
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local now = nowMs()
+reclaim(permits, timeouts, now, publish, channel)
+local present = endsAt(timeouts, id)
+if not present then
+  return { 'missing' }
+end
+if present >= PERMANENT then
+  return { 'permanent' }
+end
+return { 'leased', string.format('%.0f', present - now) }

@@ -1,0 +1,48 @@
+--- Ends several permits for good, all or none: when one is missing or its time is over, nothing is changed.
+---
+--- @key permits     string  how many are free
+--- @key timeouts    zset    id -> until when it is taken
+--- @key answer      string  what this very request was answered
+--- @keys ended      string  for each id, there once its permit is over
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg rememberMs  integer  how long to remember the answer
+--- @arg barMs       integer  how long to refuse late acquisitions
+--- @args ids        bytes
+--- @returns { 'released', count, announced } | { 'refused' }
+--- @include lib/remember
+--- @include lib/expiring-permits
+if #ids == 0 or #ids ~= #ended then
+  return redis.error_reply('ERR every permit needs an id and a key for its end')
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local now = nowMs()
+for _, id in ipairs(ids) do
+  local present = endsAt(timeouts, id)
+  if not present or present <= now then
+    local reply = { 'refused' }
+    remember(answer, rememberMs, reply)
+    return reply
+  end
+end
+reclaim(permits, timeouts, now, publish, channel)
+local count = 0
+for i, id in ipairs(ids) do
+  count = count + redis.call('ZREM', timeouts, id)
+  bar(ended[i], barMs)
+end
+local announced = 1
+-- As Redisson has it, the message is the number given back, not the total.
+if redis.call('EXISTS', permits) == 1 then
+  redis.call('INCRBY', permits, count)
+  announced = announce(publish, channel, string.format('%.0f', count))
+end
+local reply = { 'released', count, announced }
+remember(answer, rememberMs, reply)
+return reply

@@ -1,0 +1,27 @@
+--- Makes sure that an acquisition nobody waits for any more comes to nothing: gives back what it took, and
+--- bars it if it has not run yet. Done twice, it gives back once.
+---
+--- @key permits     string  how many are free
+--- @key timeouts    zset    id -> until when it is taken
+--- @keys ended      string  for each id, there once its permit is over
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg rememberMs  integer
+--- @args ids        bytes
+--- @returns { 'returned', announced } | { 'barred' }
+--- @include lib/expiring-permits
+if #ids ~= #ended then
+  return redis.error_reply('ERR every permit needs an id and a key for its end')
+end
+if not freePermits(permits) then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local count = 0
+for i, id in ipairs(ids) do
+  count = count + redis.call('ZREM', timeouts, id)
+  bar(ended[i], rememberMs)
+end
+if count == 0 then
+  return { 'barred' }
+end
+return { 'returned', giveBack(permits, count, publish, channel) }

@@ -1,0 +1,36 @@
+--- Makes sure that a request nobody waits for any more comes to nothing: takes its entry out and gives back what
+--- it took, and bars it if it has not run yet.
+---
+--- Both histories are looked at, for the limiter may have become one of the other kind since. Done twice, it
+--- gives back once.
+---
+--- @key config          hash    rate, interval, type, keepAliveTime
+--- @key overallValue    string  permits left, of all
+--- @key overallHistory  zset    entry -> when it was granted, of all
+--- @key clientValue     string  permits left, of this client
+--- @key clientHistory   zset    entry -> when it was granted, of this client
+--- @key answer          string  that this very request is over: granted or undone
+--- @arg count           integer
+--- @arg id              bytes    16 random bytes
+--- @arg rememberMs      integer
+--- @returns { 'returned' } | { 'barred' }
+--- @include lib/full-memory
+--- @include lib/rate-window
+if count < 1 or count > 4294967295 or #id ~= 16 then
+  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
+end
+local rate = tonumber(redis.call('HGET', config, 'rate'))
+ignoreFullMemory(answer)
+local reply = { 'barred' }
+for value, history in pairs({ [overallValue] = overallHistory, [clientValue] = clientHistory }) do
+  if redis.call('ZREM', history, entryOf(id, count)) == 1 then
+    reply = { 'returned' }
+    local left = tonumber(redis.call('GET', value))
+    local returned = left and rate and math.min(count, rate - left) or 0
+    if returned > 0 then
+      redis.call('INCRBY', value, whole(returned))
+    end
+  end
+end
+redis.call('SET', answer, 'undone', 'PX', rememberMs)
+return reply

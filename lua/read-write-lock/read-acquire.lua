@@ -1,0 +1,52 @@
+--- Lets a new reader in beside others, or beneath its own write hold; or says how long it has to wait.
+---
+--- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it makes none.
+--- A reader that holds nothing yet stands back for a writer of ours that waits with preference.
+---
+--- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
+--- @key ended    string  there once this owner's hold is over
+--- @key hold     string  the owner's first hold key; its TTL is the lease
+--- @key waiting  zset    writers that readers stand back for -> until when
+--- @arg owner    string
+--- @arg writer   string  the field of the same owner's write hold, or nothing
+--- @arg leaseMs  integer
+--- @returns { 'held' } | { 'busy', remainingMs } | { 'ended' }
+--- @include lib/now
+--- @include lib/raise-lease
+--- @include lib/read-holds
+if leaseMs < 1 then
+  return redis.error_reply('ERR a lease must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  keepHold(hold, leaseMs)
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind')
+end
+local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
+if mode == 'write' and not downgrades then
+  return { 'busy', redis.call('PTTL', lock) }
+end
+if not downgrades then
+  local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')
+  if last[2] then
+    local waitsMs = tonumber(last[2]) - nowMs()
+    if waitsMs > 0 then
+      return { 'busy', waitsMs }
+    end
+  end
+end
+if mode then
+  redis.call('HSET', lock, owner, 1)
+else
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+end
+redis.call('SET', hold, '1', 'PX', leaseMs)
+raiseLease(lock, leaseMs)
+return { 'held' }

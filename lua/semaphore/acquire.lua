@@ -1,0 +1,36 @@
+--- Takes permits, or says that there are too few.
+---
+--- Each attempt is answered once: a copy of one that found too few does not take them later, when nobody would
+--- know; a copy of one that took them takes no more; and one that was undone before it ran takes none.
+---
+--- @key permits     string  how many are free
+--- @key answer      string  what this very attempt was answered
+--- @arg count       integer
+--- @arg takenMs     integer  how long to remember that they were taken
+--- @arg shortMs     integer  how long to remember that they were not
+--- @returns { 'taken' } | { 'short', left } | { 'undone' }
+--- @include lib/remember
+--- @include lib/permits
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before and before[1] == 'undone' then
+  return { 'undone' }
+end
+if before then
+  return before
+end
+local left = permitsLeft(permits)
+if not left then
+  return redis.error_reply('ERR the key holds something that is not a number of permits')
+end
+local reply = { 'short', left }
+local rememberMs = shortMs
+if left >= count then
+  redis.call('DECRBY', permits, count)
+  reply = { 'taken' }
+  rememberMs = takenMs
+end
+remember(answer, rememberMs, reply)
+return reply

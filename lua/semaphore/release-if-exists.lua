@@ -1,0 +1,26 @@
+--- Gives permits back and wakes the waiters, unless the semaphore is gone.
+---
+--- @key permits     string  how many are free
+--- @key answer      string  what this very request was answered
+--- @arg count       integer
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg rememberMs  integer
+--- @returns { 'released', announced } | { 'missing' }
+--- @include lib/remember
+--- @include lib/full-memory
+--- @include lib/permits
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'missing' }
+if redis.call('EXISTS', permits) == 1 then
+  reply = { 'released', addPermits(permits, count, publish, channel) }
+end
+remember(answer, rememberMs, reply)
+return reply

@@ -1,0 +1,23 @@
+--- Gives permits back and wakes the waiters. A semaphore that is not there begins with them.
+---
+--- @key permits     string  how many are free
+--- @key answer      string  what this very request was answered
+--- @arg count       integer
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg rememberMs  integer
+--- @returns { 'released', announced }
+--- @include lib/remember
+--- @include lib/full-memory
+--- @include lib/permits
+if count < 1 then
+  return redis.error_reply('ERR the number of permits must be positive')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'released', addPermits(permits, count, publish, channel) }
+remember(answer, rememberMs, reply)
+return reply

@@ -1,0 +1,33 @@
+--- Gives a semaphore its permits, unless it has been given some before.
+---
+--- @key permits     string  how many are free
+--- @key answer      string  what this very request was answered
+--- @arg count       integer
+--- @arg ttlMs       integer  how long the semaphore lives; 0 for ever
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg rememberMs  integer
+--- @returns { 'set', announced } | { 'kept' }
+--- @include lib/remember
+--- @include lib/announce
+if count < 0 or ttlMs < 0 then
+  return redis.error_reply('ERR permits and their time must not be negative')
+end
+local before = recall(answer)
+if before then
+  return before
+end
+local reply = { 'kept' }
+if redis.call('EXISTS', permits) == 0 then
+  if ttlMs > 0 then
+    redis.call('SET', permits, count, 'PX', ttlMs)
+  else
+    redis.call('SET', permits, count)
+  end
+  reply = { 'set', 1 }
+  if count > 0 then
+    reply = { 'set', announce(publish, channel, string.format('%.0f', count)) }
+  end
+end
+remember(answer, rememberMs, reply)
+return reply

@@ -1,0 +1,44 @@
+/**
+ * A guard for rows of a SQL database: two fragments for an UPDATE that only the newest token can make.
+ */
+import { OptionError } from '../errors.ts';
+
+export interface SqlGuard {
+  /** For the SET list: writes the token into the row. */
+  readonly set: string;
+  /** For the WHERE clause: no newer token has written the row. */
+  readonly where: string;
+}
+
+/** An identifier, perhaps qualified. What goes into SQL text unquoted must not come from outside. */
+const COLUMN = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/;
+/** A placeholder of the usual drivers: `$3`, `?`, `?3`, `:token`, `@token`. */
+const PARAMETER = /^(\$\d+|\?\d*|[:@$][A-Za-z_]\w*)$/;
+
+/**
+ * The fragments for a row that has a column for the last token (an integer of 64 bits, or NULL at first).
+ * An UPDATE that changes no row was refused, or the row is not there.
+ *
+ * @param parameter where the statement expects the token; a bare `?` stands twice and is bound twice
+ *
+ * @example
+ * ```ts
+ * const guard = sqlGuard('$3');
+ * const statement = `UPDATE account SET balance = $1, ${guard.set} WHERE id = $2 AND ${guard.where}`;
+ * console.log(statement);
+ * ```
+ *
+ * @throws OptionError
+ */
+export function sqlGuard(parameter: string, column = 'fence_token'): SqlGuard {
+  if (typeof parameter !== 'string' || !PARAMETER.test(parameter)) {
+    throw new OptionError('The parameter must be a placeholder such as $3, ?, ?3, :token or @token');
+  }
+  if (typeof column !== 'string' || !COLUMN.test(column)) {
+    throw new OptionError('The column must be a plain SQL identifier');
+  }
+  return {
+    set: `${column} = ${parameter}`,
+    where: `(${column} IS NULL OR ${column} <= ${parameter})`,
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * What the fair lock says to the server: Redisson's hash, and Redisson's queue of those who wait for it.
+ *
+ * The server decides whose turn it is, so every waiter speaks for itself and is called on a channel of its
+ * own. It also has to be heard of now and then: one that falls silent loses its place to the next.
+ */
+import { DriverError } from '../errors.ts';
+import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import type { AcquireAnswer, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import {
+  fairLockAcquire,
+  fairLockForceRelease,
+  fairLockRelease,
+  lockDescribe,
+  lockEnter,
+  lockLeave,
+} from '../scripts/generated.ts';
+import type { Wire } from './wire.ts';
+
+/** How often a waiter is heard of, and what a lost wake-up costs. */
+const POLL_MS = 2_500;
+
+/** Polls come up to a fifth late, to keep those of many processes apart. */
+const LATE_POLL = 1.2;
+
+/** An unanswered call is waited for; not so long that a dead waiter holds up the others. */
+const LONGEST_ANSWER_MS = 30_000;
+
+/** Even for waiters that may be silent for a moment only, asking more often would be spinning. */
+const SHORTEST_POLL_MS = 100;
+
+export class FairProtocol implements LockProtocol {
+  readonly name: string;
+  readonly key: string;
+  readonly identity: string;
+  readonly line = null;
+  readonly queueMs: number;
+  readonly renew: Renew;
+  readonly #wire: Wire;
+  readonly #channel: string;
+  readonly #queueKeys: { queue: string; timeouts: string; seen: string };
+  readonly #pollMs: number;
+  /** After this long without a word a waiter is taken for dead: one poll may go unanswered, and the next comes late. */
+  readonly #silentMs: number;
+
+  constructor(wire: Wire, name: string, renew: Renew) {
+    this.name = name;
+    this.key = wire.rawName(name);
+    this.identity = `lock ${this.key}`;
+    this.queueMs = wire.fairWaitMs;
+    this.renew = renew;
+    this.#wire = wire;
+    this.#channel = lockChannel(this.key);
+    this.#queueKeys = {
+      queue: fairQueueKey(this.key),
+      timeouts: fairTimeoutKey(this.key),
+      seen: fairSeenKey(this.key),
+    };
+    // Redisson's clients know nothing of our notes: to them, too, a waiter must be heard of in time.
+    this.#pollMs = Math.max(SHORTEST_POLL_MS, Math.min(POLL_MS, wire.fairWaitMs / 3));
+    const answerMs = Math.min(wire.commandTimeoutMs, LONGEST_ANSWER_MS);
+    this.#silentMs = Math.ceil(2 * LATE_POLL * this.#pollMs) + answerMs;
+  }
+
+  waiting(owner: string): Waiting {
+    return { kind: 'messages', channel: fairChannel(this.key, owner), pollMs: this.#pollMs };
+  }
+
+  async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
+    const { driver, publish, fairWaitMs } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
+    const reply = await fairLockAcquire.run(driver, keys, {
+      owner,
+      leaseMs,
+      // A waiter that keeps its place by being heard of needs no more time than one may be silent.
+      waitMs: Math.min(Math.ceil(waitMs), fairWaitMs),
+      silentMs: this.#silentMs,
+      publish,
+      channel: this.#channel,
+    });
+    switch (reply.status) {
+      case 'queued':
+        return { status: 'busy', remainingMs: reply.lookAgainMs };
+      case 'ended':
+        // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
+        throw new DriverError(`The turn of ${owner} at "${this.name}" is over and cannot begin again`);
+      default:
+        return reply;
+    }
+  }
+
+  async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {
+    return (await lockEnter.run(this.#wire.driver, { lock: this.key }, { owner, count, leaseMs })).status;
+  }
+
+  async leave(owner: string, count: number): Promise<'held' | 'lost'> {
+    return (await lockLeave.run(this.#wire.driver, { lock: this.key }, { owner, count })).status;
+  }
+
+  async release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+    const { driver, publish } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
+    const args = { owner, silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
+    const reply = await fairLockRelease.run(driver, keys, args);
+    if (reply.status !== 'lost') this.#wire.announced(reply.announced);
+    return reply.status === 'released' ? 'released' : 'lost';
+  }
+
+  async forceRelease(requestId: string): Promise<'released' | 'free'> {
+    const { driver, publish, rememberMs } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, answer: endedKey(this.key, requestId) };
+    const args = { silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
+    const reply = await fairLockForceRelease.run(driver, keys, args);
+    if (reply.status === 'released') this.#wire.announced(reply.announced);
+    return reply.status;
+  }
+
+  async describe(): Promise<LockState> {
+    const reply = await lockDescribe.run(this.#wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? { remainingMs: -2, holder: null } : reply;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The fenced lock: the reentrant lock, with a number that rises with every hold.
+ *
+ * A holder can stall past its lease just before a write. The resource it writes to can tell, if every write
+ * carries the token and one lower than the last is refused; see the guards.
+ */
+import { endedKey, tokenKey } from '../keys.ts';
+import { checkOptions } from '../options.ts';
+import { persist } from '../runtime/persist.ts';
+import type { AcquireAnswer, Renew } from '../runtime/protocol.ts';
+import { fencedLockAcquire, fencedLockLastToken } from '../scripts/generated.ts';
+import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
+import type { Hold } from './hold.ts';
+import type { Lock } from './lock.ts';
+import { ReentrantProtocol } from './reentrant-lock.ts';
+import type { Wire } from './wire.ts';
+
+/** A hold with its fencing token. */
+export interface FencedHold extends Hold {
+  /** Higher than that of every earlier hold of this lock; the same when the lock is entered again. */
+  readonly token: number;
+}
+
+export interface FencedLock extends Lock<FencedHold> {
+  /** The last token given to anybody; 0 when none was. Any client may ask. */
+  getToken(): Promise<number>;
+}
+
+export interface FencedLockOptions {
+  /**
+   * How long the server keeps the last token after it was given. Left out: for ever, which is what Redisson
+   * clients need. Tokens go on rising when it is forgotten, since none is lower than the server's clock.
+   */
+  tokenRetentionMs?: number | undefined;
+}
+
+class FencedProtocol extends ReentrantProtocol {
+  readonly token: string;
+  readonly #retentionMs: number;
+
+  constructor(wire: Wire, name: string, renew: Renew, retentionMs: number) {
+    super(wire, name, renew);
+    this.token = tokenKey(this.key);
+    this.#retentionMs = retentionMs;
+  }
+
+  override async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
+    const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.token };
+    const args = { owner, leaseMs, retentionMs: this.#retentionMs };
+    return this.notEnded(await fencedLockAcquire.run(this.wire.driver, keys, args), owner);
+  }
+
+  async lastToken(): Promise<number> {
+    return (await fencedLockLastToken.run(this.wire.driver, { token: this.token }, {})).value;
+  }
+}
+
+export class ExclusiveFencedLock extends ExclusiveLock<FencedHold> implements FencedLock {
+  readonly #lastToken: () => Promise<number>;
+
+  constructor(context: LockContext, wire: Wire, name: string, renew: Renew, options?: FencedLockOptions) {
+    const { tokenRetentionMs = 0 } = checkOptions('fencedLock', options);
+    const protocol = new FencedProtocol(wire, name, renew, tokenRetentionMs);
+    super(context, protocol, { reentrant: true });
+    const { runtime } = context;
+    this.#lastToken = () => {
+      runtime.assertOpen();
+      return persist(runtime.clock, runtime.commandTimeoutMs, `read the token of "${name}"`, () =>
+        protocol.lastToken(),
+      );
+    };
+  }
+
+  async getToken(): Promise<number> {
+    return this.#lastToken();
+  }
+}

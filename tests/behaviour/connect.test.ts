@@ -1,0 +1,184 @@
+/** Connections of our own: the suites once more through them, and what only they can get wrong. */
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { findFreePort } from '../../src/embedded/free-port.ts';
+import { DriverError, Holdfast, OptionError } from '../../src/index.ts';
+import { spawnChild } from '../harness/child.ts';
+import { randomName } from '../harness/names.ts';
+import { isRunning } from '../harness/processes.ts';
+import { describeWithProcess, openRaw, openShared, ownServer, sharedServer } from '../harness/servers.ts';
+import { describeAbort } from './abort.ts';
+import { describeClient } from './client-suites.ts';
+import { closedAtEnd, forbidUnhandledRejections, throughConnect } from './context.ts';
+import { describeHold } from './hold.ts';
+import { REENTRANT } from './kinds.ts';
+import { rejection, timed } from './moments.ts';
+import { describeMutualExclusion } from './mutual-exclusion.ts';
+import { describeReentry } from './reentry.ts';
+import { describeWaiting } from './waiting.ts';
+import { describeWithLock } from './with-lock.ts';
+
+describe('locks through Holdfast.connect', () => {
+  forbidUnhandledRejections();
+  describeMutualExclusion(throughConnect, REENTRANT);
+  describeWaiting(throughConnect, REENTRANT);
+  describeHold(throughConnect, REENTRANT);
+  describeWithLock(throughConnect, REENTRANT);
+  describeReentry(throughConnect, REENTRANT);
+  describeAbort(throughConnect, REENTRANT);
+});
+
+describeClient(throughConnect);
+
+describe('connecting', () => {
+  forbidUnhandledRejections();
+
+  it('takes a URL, or where the server is in fields', async () => {
+    const { url, host, port } = sharedServer();
+    const name = randomName();
+    const [byUrl, byFields] = [await Holdfast.connect(url), await Holdfast.connect({ host, port, db: 0 })];
+    closedAtEnd(byUrl);
+    closedAtEnd(byFields);
+    await byUrl.getLock(name).lock();
+    expect(await byFields.getLock(name).tryLock()).toBeNull();
+  });
+
+  it('uses the database it is told to', async () => {
+    const { url } = sharedServer();
+    const raw = await openShared();
+    const name = randomName();
+    const client = closedAtEnd(await Holdfast.connect({ url, db: 3 }));
+    const hold = await client.getLock(name).lock();
+    expect(await raw.command('EXISTS', name)).toBe(0);
+    await raw.command('SELECT', 3);
+    expect(await raw.command('HGETALL', name)).toEqual([hold.owner, '1']);
+  });
+
+  it('fails with DriverError, soon, when nobody listens', async () => {
+    const port = await findFreePort();
+    const target = `redis://127.0.0.1:${port}`;
+    const { result: error, tookMs } = await timed(() =>
+      rejection(Holdfast.connect(target, { commandTimeoutMs: 1_000 })),
+    );
+    expect(error).toBeInstanceOf(DriverError);
+    expect(error).toMatchObject({ code: 'ERR_DRIVER', cause: expect.any(Error) });
+    expect((error as DriverError).message).toContain(`127.0.0.1:${port}`);
+    expect(tookMs).toBeLessThan(2_500);
+  });
+
+  it.each([
+    'http://127.0.0.1',
+    '127.0.0.1:6379',
+    'not a url',
+    '',
+    'redis://127.0.0.1/zero',
+    'redis://127.0.0.1:port',
+  ])('refuses the url %j', async (url) => {
+    expect(await rejection(Holdfast.connect(url))).toBeInstanceOf(OptionError);
+    expect(await rejection(Holdfast.connect({ url }))).toBeInstanceOf(OptionError);
+  });
+
+  it('refuses topologies and promises that it does not have', async () => {
+    const nodes = [{ host: '127.0.0.1', port: 6379 }];
+    const targets = [
+      { sentinels: nodes, name: 'mymaster' },
+      { cluster: nodes },
+      { master: nodes[0], replicas: nodes },
+      { replicas: nodes },
+      { url: 'redis://127.0.0.1', hostname: 'typo' },
+      { port: 0 },
+      { db: -1 },
+      { password: 5 },
+      null,
+      5,
+    ] as never[];
+    for (const target of targets) {
+      expect(await rejection(Holdfast.connect(target)), JSON.stringify(target)).toBeInstanceOf(OptionError);
+    }
+    const guarded = Holdfast.connect(sharedServer().url, { guard: true as never });
+    expect(await rejection(guarded)).toBeInstanceOf(OptionError);
+  });
+
+  it.each([
+    ['no target, as when an environment variable is missing', undefined],
+    ['a port that no address has', { port: 70_000 }],
+  ])('refuses %s', async (_what, target) => {
+    expect(await rejection(Holdfast.connect(target as never))).toBeInstanceOf(OptionError);
+  });
+
+  it('starts a private server when it is asked for an embedded one, and ends it with the client', async () => {
+    const client = await Holdfast.connect({ embedded: true });
+    const other = await Holdfast.connect({ embedded: true });
+    const name = randomName();
+    const hold = await client.getLock(name).lock();
+    const { signal } = hold;
+    expect(await client.getLock(name).tryLock()).toBeNull();
+    expect(await other.getLock(name).tryLock()).not.toBeNull();
+    expect(await client.capabilities()).toMatchObject({ server: 'valkey' });
+    await Promise.all([client.close(), other.close()]);
+    expect(signal.reason).toMatchObject({ reason: 'closed' });
+  });
+
+  it('closes on a signal when it is told to, and lets the signal end the process', async () => {
+    const raw = await openShared();
+    const name = randomName();
+    const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
+    const child = spawnChild(script, { args: [sharedServer().url, name, '60000', 'closeOnSignals'] });
+    const { owner } = await child.next(({ state }) => state === 'held');
+    expect(await raw.command('HGETALL', name)).toEqual([owner, '1']);
+    child.kill('SIGTERM');
+    expect(await child.exited).toEqual({ code: null, signal: 'SIGTERM' });
+    expect(isRunning(child.pid)).toBe(false);
+    expect(await raw.command('EXISTS', name)).toBe(0);
+  });
+
+  it('holds on through a signal when it is not told to: the lease goes on without its process', async () => {
+    const raw = await openShared();
+    const name = randomName();
+    const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
+    const child = spawnChild(script, { args: [sharedServer().url, name, '60000'] });
+    const { owner } = await child.next(({ state }) => state === 'held');
+    child.kill('SIGTERM');
+    await child.exited;
+    expect(await raw.command('HGETALL', name)).toEqual([owner, '1']);
+    await raw.command('DEL', name);
+  });
+
+  describeWithProcess('to a server of its own', () => {
+    it('says that the password is wrong or missing, without repeating it', async () => {
+      const { host, port } = await ownServer({ args: ['--requirepass', 'open-sesame'] });
+      const wrong = await rejection(Holdfast.connect(`redis://:wrong-guess@${host}:${port}`));
+      expect(wrong).toBeInstanceOf(DriverError);
+      expect((wrong as DriverError).message).not.toContain('wrong-guess');
+      expect(await rejection(Holdfast.connect({ host, port }))).toBeInstanceOf(DriverError);
+      const client = closedAtEnd(await Holdfast.connect({ host, port, password: 'open-sesame' }));
+      expect(await client.getLock(randomName()).tryLock()).not.toBeNull();
+    });
+
+    it('fails within commandTimeoutMs when the server does not answer', async () => {
+      const server = await ownServer();
+      await server.pause();
+      const { result: error, tookMs } = await timed(() =>
+        rejection(Holdfast.connect(server.url, { commandTimeoutMs: 400 })),
+      );
+      await server.resume();
+      expect(error).toBeInstanceOf(DriverError);
+      expect(tookMs).toBeLessThan(2_500);
+    });
+
+    it('leaves no connection behind, neither by failing nor by closing', async () => {
+      const server = await ownServer({ args: ['--requirepass', 'open-sesame'] });
+      const raw = await openRaw(server.host, server.port);
+      await raw.command('AUTH', 'open-sesame');
+      const { host, port } = server;
+      await rejection(Holdfast.connect({ host, port, password: 'wrong-guess' }));
+      const client = await Holdfast.connect({ host, port, password: 'open-sesame' });
+      const lock = client.getLock(randomName());
+      await lock.lock();
+      await rejection(lock.withLock(() => 1, { waitMs: 50 }));
+      await client.close();
+      const connections = String(await raw.command('CLIENT', 'LIST'));
+      expect(connections.trim().split('\n')).toHaveLength(1);
+    });
+  });
+});

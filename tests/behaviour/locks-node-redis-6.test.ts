@@ -1,0 +1,4 @@
+import { throughNodeRedis } from './context.ts';
+import { describeLocks } from './lock-suites.ts';
+
+describeLocks(throughNodeRedis);

@@ -1,0 +1,4 @@
+import { throughIoredis } from './context.ts';
+import { describeLocksOverTime } from './lock-suites.ts';
+
+describeLocksOverTime(throughIoredis);

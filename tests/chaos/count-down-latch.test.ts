@@ -1,0 +1,154 @@
+/** Rows 8, 11 and 14 for the count-down latch: every count counts once, and nobody waits at an open latch. */
+import { describe, expect, it } from 'vitest';
+import { type CountDownLatch, OutcomeUnknownError } from '../../src/index.ts';
+import { latchChannel } from '../../src/keys.ts';
+import * as scripts from '../../src/scripts/generated.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import { type Arena, arena, join, SLACK_MS, seen, subscribersOf, timed } from './arena.ts';
+import { WAYS, type Way } from './ways.ts';
+
+const COMMAND_TIMEOUT_MS = 400;
+/** No poll comes sooner or later than this after a look: 5 s and a fifth of noise. */
+const SOONEST_POLL_MS = 4_000;
+const LATEST_POLL_MS = 6_000;
+
+const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
+const COUNT_DOWN = runs(scripts.countDownLatchCountDown);
+const LOOK = runs(scripts.countDownLatchGetCount);
+
+interface Stage extends Arena {
+  readonly name: string;
+  readonly latch: CountDownLatch;
+}
+
+async function stage(way: Way, count: number, commandTimeoutMs = 3_000): Promise<Stage> {
+  const place = await arena();
+  const name = randomName();
+  await place.server.command('SET', name, count);
+  const client = await join(way, place.proxy, { commandTimeoutMs });
+  return { ...place, name, latch: client.getCountDownLatch(name) };
+}
+
+async function countOn(server: TestServer, name: string): Promise<number> {
+  return Number((await server.command('GET', name)) ?? 0);
+}
+
+/** Begins a wait, and resolves when it has looked before and behind its subscription: it sleeps then. */
+async function asleep({ proxy, latch }: Stage, waitMs?: number) {
+  const first = seen(proxy, LOOK);
+  const waiting = timed(latch.await(waitMs === undefined ? {} : { waitMs }));
+  await first;
+  await seen(proxy, LOOK);
+  // Answered behind that look, on the same connection.
+  await latch.getCount();
+  // In an object, or the promise would be awaited here.
+  return { waiting };
+}
+
+describeWithProcess('count-down latch: the reply is lost after execution', () => {
+  describe.each(WAYS)('with %s', (way) => {
+    it('of counting down: it counts once', async () => {
+      const { server, proxy, name, latch } = await stage(way, 3);
+      const swallowed = proxy.swallowReply(COUNT_DOWN);
+      await latch.countDown();
+      await swallowed;
+      expect(await countOn(server, name)).toBe(2);
+    });
+
+    it('of the last count: the latch that follows is not counted down', async () => {
+      const { server, proxy, name, latch } = await stage(way, 1);
+      const swallowed = proxy.swallowReply(COUNT_DOWN);
+      const counted = latch.countDown();
+      await swallowed;
+      await server.command('SET', name, 5);
+      await counted;
+      expect(await countOn(server, name)).toBe(5);
+    });
+
+    it('of closing and of deleting: each answers what it did, and does it once', async () => {
+      const { server, proxy, name, latch } = await stage(way, 1);
+      const removed = proxy.swallowReply(runs(scripts.countDownLatchDelete));
+      const deleting = latch.delete();
+      await removed;
+      await server.command('SET', name, 5);
+      expect(await deleting).toBe(true);
+      expect(await countOn(server, name)).toBe(5);
+      await server.command('DEL', name);
+      const set = proxy.swallowReply(runs(scripts.countDownLatchTrySetCount));
+      expect(await latch.trySetCount(4)).toBe(true);
+      await set;
+      expect(await countOn(server, name)).toBe(4);
+    });
+
+    it('of a look: it looks again', async () => {
+      const { proxy, latch, server, name } = await stage(way, 1);
+      await server.command('DEL', name);
+      const swallowed = proxy.swallowReply(LOOK);
+      expect(await latch.await()).toBe(true);
+      await swallowed;
+    });
+
+    it('and none comes in time: the caller is told, and it counts once in the end', async () => {
+      const { server, proxy, name, latch } = await stage(way, 3, COMMAND_TIMEOUT_MS);
+      const swallowed = proxy.swallowReply(COUNT_DOWN, { after: 'silence' });
+      const counted = await timed(latch.countDown());
+      await swallowed;
+      expect(counted.error).toBeInstanceOf(OutcomeUnknownError);
+      expect(counted.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+      const repeated = seen(proxy, COUNT_DOWN);
+      await proxy.heal();
+      await repeated;
+      expect(await eventually(() => latch.getCount())).toBe(2);
+      expect(await countOn(server, name)).toBe(2);
+    });
+
+    it('and the server cannot be reached: it counts when it can', async () => {
+      const { server, proxy, name, latch } = await stage(way, 3, COMMAND_TIMEOUT_MS);
+      await latch.getCount();
+      proxy.blackhole();
+      expect((await timed(latch.countDown())).error).toBeInstanceOf(OutcomeUnknownError);
+      expect(await countOn(server, name)).toBe(3);
+      await proxy.heal();
+      await eventually(async () => (await countOn(server, name)) === 2);
+    });
+  });
+});
+
+describeWithProcess('count-down latch: nobody waits at an open latch', () => {
+  it('that no message told of: it is seen at the poll', async () => {
+    const opened = await stage('Holdfast.connect', 1);
+    const { waiting } = await asleep(opened);
+    await opened.server.command('DEL', opened.name);
+    const { tookMs, value } = await waiting;
+    expect(value).toBe(true);
+    expect(tookMs).toBeGreaterThan(SOONEST_POLL_MS - 100);
+    expect(tookMs).toBeLessThan(LATEST_POLL_MS + SLACK_MS);
+  });
+
+  it('when its time is over before the next poll', async () => {
+    const opened = await stage('Holdfast.connect', 1);
+    const { waiting } = await asleep(opened, 1_500);
+    await opened.server.command('DEL', opened.name);
+    const { tookMs, value } = await waiting;
+    expect(value).toBe(true);
+    expect(tookMs).toBeGreaterThan(1_400);
+    expect(tookMs).toBeLessThan(1_500 + SLACK_MS);
+  });
+
+  it('whose opening passed while the subscription was broken', async () => {
+    const { server, proxy, name, latch } = await stage('Holdfast.connect', 1);
+    const waiting = timed(latch.await());
+    await eventually(async () => (await subscribersOf(server, latchChannel(name))) === 1);
+    const again = proxy.holdRequest(/^SUBSCRIBE/);
+    expect(await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')).toBe(1);
+    await again.held;
+    await (await join('Holdfast.connect', server)).getCountDownLatch(name).countDown();
+    again.release();
+    const { tookMs, value } = await waiting;
+    expect(value).toBe(true);
+    expect(tookMs).toBeLessThan(SOONEST_POLL_MS);
+  });
+});

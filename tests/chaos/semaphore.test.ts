@@ -1,0 +1,356 @@
+/**
+ * Rows 1, 8, 9, 11, 12 and 14 for the semaphore: permits are conserved, whatever is lost on the way, and nobody
+ * who waits is forgotten.
+ */
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { type Holdfast, HoldfastError, OutcomeUnknownError, type Semaphore } from '../../src/index.ts';
+import { semaphoreChannel } from '../../src/keys.ts';
+import * as scripts from '../../src/scripts/generated.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { spawnChild } from '../harness/child.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import {
+  type Arena,
+  arena,
+  join,
+  listenTo,
+  past,
+  SLACK_MS,
+  scriptCalls,
+  seen,
+  subscribersOf,
+  timed,
+} from './arena.ts';
+import { WAYS, type Way } from './ways.ts';
+
+const CHILD = fileURLToPath(new URL('./children/semaphore-user.ts', import.meta.url));
+
+const COMMAND_TIMEOUT_MS = 400;
+/** No poll comes sooner or later than this after an attempt: 5 s and a fifth of noise. */
+const SOONEST_POLL_MS = 4_000;
+const LATEST_POLL_MS = 6_000;
+
+const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
+const ACQUIRE = runs(scripts.semaphoreAcquire);
+const RELEASE = runs(scripts.semaphoreRelease);
+const RELEASE_IF_EXISTS = runs(scripts.semaphoreReleaseIfExists);
+
+interface Stage extends Arena {
+  readonly name: string;
+  readonly client: Holdfast;
+  readonly semaphore: Semaphore;
+}
+
+/** A semaphore with so many permits, reached through the proxy. */
+async function stage(way: Way, permits: number, commandTimeoutMs = 3_000): Promise<Stage> {
+  const place = await arena();
+  const name = randomName();
+  await place.server.command('SET', name, permits);
+  const client = await join(way, place.proxy, { commandTimeoutMs });
+  return { ...place, name, client, semaphore: client.getSemaphore(name) };
+}
+
+async function freeOn(server: TestServer, name: string): Promise<number> {
+  return Number(await server.command('GET', name));
+}
+
+/** Resolves when an attempt is undone for good. */
+async function undone(server: TestServer, name: string): Promise<void> {
+  await eventually(async () => {
+    const keys = (await server.command('KEYS', `redisson_unlock_latch:{${name}}:*`)) as string[];
+    const answers = await Promise.all(keys.map((key) => server.command('GET', key)));
+    return answers.includes('["undone"]');
+  });
+}
+
+describeWithProcess('semaphore: the reply is lost after execution', () => {
+  describe.each(WAYS)('with %s', (way) => {
+    it('of taking and of giving back: each counts once', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 5);
+      const taken = proxy.swallowReply(ACQUIRE);
+      await semaphore.acquire(2);
+      await taken;
+      expect(await freeOn(server, name)).toBe(3);
+      const tried = proxy.swallowReply(ACQUIRE);
+      expect(await semaphore.tryAcquire(3)).toBe(true);
+      await tried;
+      expect(await freeOn(server, name)).toBe(0);
+
+      const released = proxy.swallowReply(RELEASE);
+      await semaphore.release(2);
+      await released;
+      expect(await freeOn(server, name)).toBe(2);
+      const returned = proxy.swallowReply(RELEASE_IF_EXISTS);
+      expect(await semaphore.releaseIfExists(3)).toBe(true);
+      await returned;
+      expect(await freeOn(server, name)).toBe(5);
+    });
+
+    it('of setting, adding and draining: each counts once and answers what it did', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 5);
+      await server.command('DEL', name);
+      const set = proxy.swallowReply(runs(scripts.semaphoreTrySetPermits));
+      expect(await semaphore.trySetPermits(4, 60_000)).toBe(true);
+      await set;
+      const added = proxy.swallowReply(runs(scripts.semaphoreAddPermits));
+      await semaphore.addPermits(3);
+      await added;
+      expect(await freeOn(server, name)).toBe(7);
+      const drained = proxy.swallowReply(runs(scripts.semaphoreDrainPermits));
+      expect(await semaphore.drainPermits()).toBe(7);
+      await drained;
+      expect(await freeOn(server, name)).toBe(0);
+      expect(await server.command('PTTL', name)).toBeGreaterThan(30_000);
+    });
+
+    it('of withPermit: what it took goes back once', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 2);
+      const swallowed = [proxy.swallowReply(ACQUIRE), proxy.swallowReply(RELEASE_IF_EXISTS)];
+      const inside = await semaphore.withPermit(() => freeOn(server, name));
+      await Promise.all(swallowed);
+      expect(inside).toBe(1);
+      expect(await freeOn(server, name)).toBe(2);
+    });
+
+    it('and the caller gives up: what was taken comes back once', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 5);
+      const giveUp = new AbortController();
+      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
+      const waiting = timed(semaphore.acquire(3, { signal: giveUp.signal }));
+      await swallowed;
+      expect(await freeOn(server, name)).toBe(2);
+      const why = new Error('enough');
+      giveUp.abort(why);
+      expect((await waiting).error).toBe(why);
+      await proxy.heal();
+      await undone(server, name);
+      expect(await freeOn(server, name)).toBe(5);
+    });
+
+    it('and the caller gives up: an attempt that took nothing gives nothing back', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 2);
+      const giveUp = new AbortController();
+      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
+      const waiting = timed(semaphore.acquire(3, { signal: giveUp.signal }));
+      await swallowed;
+      giveUp.abort(new Error('enough'));
+      await waiting;
+      await proxy.heal();
+      await undone(server, name);
+      expect(await freeOn(server, name)).toBe(2);
+    });
+
+    it('and an outage follows that is longer than answers are remembered otherwise', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 0, 200);
+      const waiting = semaphore.acquire();
+      await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1);
+      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
+      await server.command('INCRBY', name, 3);
+      await server.command('PUBLISH', semaphoreChannel(name), '3');
+      await swallowed;
+      await proxy.refuse();
+      await past(performance.now() + 1_200);
+      await proxy.heal();
+      await waiting;
+      expect(await freeOn(server, name)).toBe(2);
+    });
+  });
+});
+
+describeWithProcess('semaphore: an attempt reported as failed executes later', () => {
+  it.each(WAYS)('after it was undone it takes nothing, with %s', async (way) => {
+    const { server, proxy, name, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
+    const zombie = proxy.holdRequest(ACQUIRE);
+    const tried = await timed(semaphore.tryAcquire(3));
+    expect(tried.error).toBeInstanceOf(OutcomeUnknownError);
+    expect(tried.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+
+    // The connection with the request in it breaks; the undoing overtakes it on the next one.
+    proxy.dropConnections();
+    await undone(server, name);
+    const before = await scriptCalls(server);
+    zombie.release();
+    await eventually(async () => (await scriptCalls(server)) > before);
+    expect(await freeOn(server, name)).toBe(5);
+  });
+});
+
+describeWithProcess('semaphore: no answer to a release', () => {
+  describe.each(WAYS)('with %s', (way) => {
+    it('that ran: the caller is told that it is not known, and the repeat adds nothing', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 1, COMMAND_TIMEOUT_MS);
+      const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
+      const released = await timed(semaphore.release(2));
+      await swallowed;
+      expect(released.error).toBeInstanceOf(OutcomeUnknownError);
+      expect(released.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+      const repeated = seen(proxy, RELEASE);
+      await proxy.heal();
+      await repeated;
+      // Answered behind the repeat, on the same connection.
+      expect(await eventually(() => semaphore.availablePermits())).toBe(3);
+      expect(await freeOn(server, name)).toBe(3);
+    });
+
+    it('that has not run: it runs when the server can be reached again', async () => {
+      const { server, proxy, name, semaphore } = await stage(way, 1, COMMAND_TIMEOUT_MS);
+      await semaphore.availablePermits();
+      proxy.blackhole();
+      expect((await timed(semaphore.release(2))).error).toBeInstanceOf(OutcomeUnknownError);
+      expect(await freeOn(server, name)).toBe(1);
+      await proxy.heal();
+      await eventually(async () => (await freeOn(server, name)) === 3);
+    });
+
+    it('of withPermit: its result counts, the failure is reported, and the permit comes back', async () => {
+      const { server, proxy, name, client, semaphore } = await stage(way, 2, COMMAND_TIMEOUT_MS);
+      const { error } = listenTo(client);
+      const result = await semaphore.withPermit(async () => {
+        await proxy.refuse();
+        return 'done';
+      });
+      expect(result).toBe('done');
+      expect(error.map(({ during }) => during)).toContain(`release "${name}"`);
+      expect(await freeOn(server, name)).toBe(1);
+      await proxy.heal();
+      await eventually(async () => (await freeOn(server, name)) === 2);
+    });
+  });
+});
+
+describeWithProcess('semaphore: a server that never answers', () => {
+  it.each(WAYS)(
+    'fails a call without a limit by its own deadline, one with a limit soon after that, with %s',
+    async (way) => {
+      const { server, proxy, name, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
+      await semaphore.availablePermits();
+      proxy.blackhole();
+      const [unlimited, limited, single] = await Promise.all([
+        timed(semaphore.acquire()),
+        timed(semaphore.tryAcquire(2, { waitMs: 700 })),
+        timed(semaphore.tryAcquire(3)),
+      ]);
+      for (const { error } of [unlimited, limited, single]) expect(error).toBeInstanceOf(HoldfastError);
+      expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+      expect(limited.tookMs).toBeGreaterThan(700);
+      expect(limited.tookMs).toBeLessThan(700 + COMMAND_TIMEOUT_MS + SLACK_MS);
+      expect(single.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+      await proxy.heal();
+      await undone(server, name);
+      expect(await freeOn(server, name)).toBe(5);
+    },
+  );
+});
+
+describeWithProcess('semaphore: nobody is forgotten', () => {
+  it('permits that no message told of are found at the poll, by those who want few and many', async () => {
+    const { server, name, client } = await stage('Holdfast.connect', 0);
+    const semaphore = client.getSemaphore(name);
+    const waiting = [timed(semaphore.acquire()), timed(semaphore.acquire()), timed(semaphore.acquire(2))];
+    await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1);
+    // Each has asked beside the line, and both heads have asked before and behind the subscription.
+    await eventually(async () => {
+      const keys = (await server.command('KEYS', `redisson_unlock_latch:{${name}}:*`)) as string[];
+      return keys.length === 7;
+    });
+    await server.command('INCRBY', name, 4);
+    for (const { tookMs, error } of await Promise.all(waiting)) {
+      expect(error).toBeUndefined();
+      expect(tookMs).toBeGreaterThan(SOONEST_POLL_MS - 100);
+      expect(tookMs).toBeLessThan(LATEST_POLL_MS + SLACK_MS);
+    }
+    expect(await freeOn(server, name)).toBe(0);
+  });
+
+  it('a release that nobody heard is seen at the re-subscription', async () => {
+    const { server, proxy, name, semaphore } = await stage('Holdfast.connect', 0);
+    const waiting = timed(semaphore.acquire());
+    await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1);
+    const again = proxy.holdRequest(/^SUBSCRIBE/);
+    expect(await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')).toBe(1);
+    await again.held;
+    await (await join('Holdfast.connect', server)).getSemaphore(name).release();
+    again.release();
+    const { tookMs, error } = await waiting;
+    expect(error).toBeUndefined();
+    expect(tookMs).toBeLessThan(SOONEST_POLL_MS);
+  });
+
+  it('SIGKILL of one who waits: the permits go to the next', async () => {
+    const { server, name, client } = await stage('Holdfast.connect', 0);
+    const child = spawnChild(CHILD, { args: [server.url, name] });
+    await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1, {
+      withinMs: 15_000,
+    });
+    child.kill('SIGKILL');
+    await child.exited;
+    const semaphore = client.getSemaphore(name);
+    await semaphore.release();
+    expect(await semaphore.tryAcquire()).toBe(true);
+  });
+
+  it('SIGKILL of one who holds: its permits stay taken, for they have no lease', async () => {
+    const { server, name } = await stage('Holdfast.connect', 3);
+    const child = spawnChild(CHILD, { args: [server.url, name] });
+    await child.next(({ state }) => state === 'inside');
+    child.kill('SIGKILL');
+    await child.exited;
+    expect(await freeOn(server, name)).toBe(2);
+  });
+
+  it('asked to end, a process gives back what withPermit holds', async () => {
+    const { server, name } = await stage('Holdfast.connect', 3);
+    const child = spawnChild(CHILD, { args: [server.url, name, 'closeOnSignals'] });
+    await child.next(({ state }) => state === 'inside');
+    child.kill('SIGTERM');
+    await child.exited;
+    expect(await freeOn(server, name)).toBe(3);
+  });
+});
+
+describeWithProcess('semaphore: connections break again and again', () => {
+  it.each(WAYS)('and permits are conserved, with %s', async (way) => {
+    const { server, proxy, name } = await stage(way, 4, 1_000);
+    const clients = [
+      await join(way, proxy, { commandTimeoutMs: 1_000 }),
+      await join(way, proxy, { commandTimeoutMs: 1_000 }),
+    ];
+    let isOver = false;
+    let [inside, most, done] = [0, 0, 0];
+    const work = async (count: number) => {
+      inside += count;
+      most = Math.max(most, inside);
+      await new Promise(setImmediate);
+      inside -= count;
+      done += 1;
+    };
+    const worker = async (semaphore: Semaphore, i: number) => {
+      const count = 1 + (i % 3);
+      while (!isOver) {
+        // What fails is not known to have happened, and must be as if it had not.
+        await semaphore
+          .withPermit(() => work(count), { permits: count, waitMs: 100 + 50 * i })
+          .catch(() => {});
+      }
+    };
+    const workers = Array.from({ length: 8 }, (_, i) =>
+      worker((clients[i % 2] as Holdfast).getSemaphore(name), i),
+    );
+    const until = performance.now() + 1_500;
+    while (performance.now() < until) {
+      await past(performance.now() + 30 + Math.random() * 120);
+      proxy.dropConnections();
+    }
+    isOver = true;
+    await Promise.all(workers);
+    expect(most).toBeLessThanOrEqual(4);
+    expect(done).toBeGreaterThan(0);
+    await eventually(async () => expect(await freeOn(server, name)).toBe(4), { withinMs: 15_000 });
+    // Nothing that is still on its way changes that.
+    await past(performance.now() + 300);
+    expect(await freeOn(server, name)).toBe(4);
+  });
+});

@@ -1,0 +1,42 @@
+/** Rows 10, 14 and 17: nothing answers, and a holder is told before its lease can end on the server. */
+import { expect, it } from 'vitest';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { aborted, arena, expiryOf, join, listenTo } from './arena.ts';
+import { LAYOUTS } from './kinds.ts';
+import { CASES } from './unanswered.ts';
+
+describeWithProcess('nothing answers for longer than the lease', () => {
+  it.each(CASES)(
+    '$title, $way: holders are told before the server lets anyone in',
+    async ({ way, fault }) => {
+      const place = await arena();
+      const { server, proxy } = place;
+      const client = await join(way, proxy, { watchdogMs: 4_000, commandTimeoutMs: 500 });
+      const { lost, atRisk } = listenTo(client);
+      const holders = LAYOUTS.map(async (kind) => {
+        const name = randomName(kind.title);
+        const hold = await kind.get(client, name).lock();
+        const told = aborted(hold.signal);
+        return { kind, name, hold, told, expiresAt: await expiryOf(server, name) };
+      });
+      const held = await Promise.all(holders);
+      await fault.begin(place);
+      for (const { name, hold, told, expiresAt } of held) {
+        const { value, atWallMs } = await told;
+        expect(value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'unreachable', lockName: name });
+        expect(atWallMs).toBeLessThan(expiresAt);
+        expect(() => hold.assertHeld()).toThrow('could not be reached in time');
+        expect(hold.remainingMs).toBe(0);
+        expect(await hold.unlock()).toBe(false);
+        expect(lost).toContainEqual({ name, owner: hold.owner, reason: 'unreachable' });
+        expect(atRisk.filter((event) => event.owner === hold.owner)).toHaveLength(1);
+      }
+      await fault.end(place);
+      for (const { kind, name } of held) {
+        const next = await kind.get(client, name).tryLock({ waitMs: 5_000 });
+        expect(await next?.unlock()).toBe(true);
+      }
+    },
+  );
+});

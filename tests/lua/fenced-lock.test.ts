@@ -1,0 +1,126 @@
+/** The scripts of the fenced lock: tokens that rise, one for each hold, whatever happens to the last one. */
+import { describe, expect, it } from 'vitest';
+import { fencedLockAcquire, fencedLockLastToken } from '../../src/scripts/generated.ts';
+import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { expectRunning, ScriptBench } from './script-bench.ts';
+
+const bench = new ScriptBench();
+
+const endedOf = (name: string, owner: string) => `redisson_unlock_latch:{${name}}:${owner}`;
+const tokenOf = (name: string) => `redisson_lock_token:{${name}}`;
+
+async function lockName(): Promise<string> {
+  const name = bench.name();
+  // Redisson needs the token to stay: it has no expiry.
+  await bench.plant('DEL', tokenOf(name));
+  return name;
+}
+
+function acquire(name: string, owner: string, options: { leaseMs?: number; retentionMs?: number } = {}) {
+  const keys = { lock: name, ended: endedOf(name, owner), token: tokenOf(name) };
+  const { leaseMs = 60_000, retentionMs = 0 } = options;
+  return bench.run(fencedLockAcquire, keys, { owner, leaseMs, retentionMs });
+}
+
+async function held(name: string, owner: string): Promise<number> {
+  const reply = await acquire(name, owner);
+  if (reply.status !== 'held') throw new Error(`not held but ${reply.status}`);
+  return reply.token;
+}
+
+async function serverMicros(): Promise<number> {
+  const [seconds, micros] = (await bench.command('TIME')) as [string, string];
+  return Number(seconds) * 1_000_000 + Number(micros);
+}
+
+describe('fenced-lock/acquire', () => {
+  it('gives a token that is not below the clock of the server, and keeps it', async () => {
+    const name = await lockName();
+    const before = await serverMicros();
+    const token = await held(name, 'c:1');
+    expect(token).toBeGreaterThanOrEqual(before);
+    expect(token).toBeLessThanOrEqual(await serverMicros());
+    expect(await bench.command('GET', tokenOf(name))).toBe(String(token));
+    expect(await bench.pttl(tokenOf(name))).toBe(-1);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('goes on from a last token that is ahead of the clock', async () => {
+    const name = await lockName();
+    const ahead = (await serverMicros()) + 3_600_000_000;
+    await bench.command('SET', tokenOf(name), ahead);
+    expect(await held(name, 'c:1')).toBe(ahead + 1);
+    await bench.command('DEL', name);
+    expect(await held(name, 'c:2')).toBe(ahead + 2);
+  });
+
+  it('rises above the small numbers that Redisson counts with', async () => {
+    const name = await lockName();
+    await bench.command('SET', tokenOf(name), '7');
+    expect(await held(name, 'c:1')).toBeGreaterThan(7);
+  });
+
+  it('delivered twice, makes one hold with one token', async () => {
+    const name = await lockName();
+    const token = await held(name, 'c:1');
+    expect(await held(name, 'c:1')).toBe(token);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expect(await bench.command('GET', tokenOf(name))).toBe(String(token));
+  });
+
+  it('keeps the token for as long as it is told', async () => {
+    const name = await lockName();
+    await acquire(name, 'c:1', { retentionMs: 100_000 });
+    expectRunning(await bench.pttl(tokenOf(name)), 100_000);
+  });
+
+  it('gives no token to whom it does not give the lock', async () => {
+    const name = await lockName();
+    const token = await held(name, 'c:1');
+    const reply = await acquire(name, 'c:2');
+    if (reply.status !== 'busy') throw new Error(reply.status);
+    expectRunning(reply.remainingMs, 60_000);
+    expect(await bench.command('GET', tokenOf(name))).toBe(String(token));
+  });
+
+  it('refuses an owner whose hold is over, and gives no token', async () => {
+    const name = await lockName();
+    await bench.command('SET', endedOf(name, 'c:1'), 'released', 'PX', 30_000);
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'ended' });
+    expect(await bench.exists(name)).toBe(false);
+    expect(await bench.exists(tokenOf(name))).toBe(false);
+  });
+
+  it('refuses a lease that is not positive before anything is written', async () => {
+    const name = await lockName();
+    await expect(acquire(name, 'c:1', { leaseMs: 0 })).rejects.toThrow('lease');
+    await expect(acquire(name, 'c:1', { retentionMs: -1 })).rejects.toThrow('retention');
+    expect(await bench.exists(name)).toBe(false);
+    expect(await bench.exists(tokenOf(name))).toBe(false);
+  });
+});
+
+describe('fenced-lock/last-token', () => {
+  it('answers the last token given, and 0 before the first', async () => {
+    const name = await lockName();
+    const last = () => bench.run(fencedLockLastToken, { token: tokenOf(name) }, {});
+    expect(await last()).toEqual({ status: 'token', value: 0 });
+    const token = await held(name, 'c:1');
+    expect(await last()).toEqual({ status: 'token', value: token });
+  });
+});
+
+describeWithProcess('fenced-lock/acquire on a full server', () => {
+  it('gives neither the lock nor a token', async () => {
+    const server = await ownServer();
+    const connection = await openRaw(server.host, server.port);
+    await connection.command('CONFIG', 'SET', 'maxmemory', '1');
+    const keys = { lock: 'full', ended: endedOf('full', 'c:1'), token: tokenOf('full') };
+    const args = { owner: 'c:1', leaseMs: 60_000, retentionMs: 0 };
+    await expect(bench.run(fencedLockAcquire, keys, args, connection)).rejects.toThrow('OOM');
+    expect(await connection.command('KEYS', '*')).toEqual([]);
+  });
+});
+
+bench.itCoversEveryWordOf('fenced-lock');

@@ -1,0 +1,640 @@
+/** The scripts of the read/write lock: what they answer, what they leave in Redis and whom they wake. */
+import { describe, expect, it } from 'vitest';
+import {
+  readWriteLockDescribe,
+  readWriteLockForceRelease,
+  readWriteLockHolders,
+  readWriteLockReadAcquire,
+  readWriteLockReadEnter,
+  readWriteLockReadLeave,
+  readWriteLockReadRelease,
+  readWriteLockReadRenew,
+  readWriteLockSteal,
+  readWriteLockSweep,
+  readWriteLockWriteAcquire,
+  readWriteLockWriteRelease,
+} from '../../src/scripts/generated.ts';
+import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { expectRunning, heardOn, ScriptBench } from './script-bench.ts';
+
+const bench = new ScriptBench();
+
+const channelOf = (name: string) => `redisson_rwlock:{${name}}`;
+const endedOf = (name: string, owner: string) => `redisson_unlock_latch:{${name}}:${owner}`;
+const waitingOf = (name: string) => `holdfast_rwlock_waiting:{${name}}`;
+const holdOf = (name: string, owner: string, hold: number) => `{${name}}:${owner}:rwlock_timeout:${hold}`;
+const holdsOf = (name: string, owner: string, from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => holdOf(name, owner, from + i));
+
+const speaking = (name: string) => ({ publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 });
+
+function read(name: string, owner: string, { leaseMs = 60_000, writer = '', via = bench.connection } = {}) {
+  const keys = {
+    lock: name,
+    ended: endedOf(name, owner),
+    hold: holdOf(name, owner, 1),
+    waiting: waitingOf(name),
+  };
+  return bench.run(readWriteLockReadAcquire, keys, { owner, writer, leaseMs }, via);
+}
+
+function write(name: string, owner: string, { leaseMs = 60_000, noteMs = 0, via = bench.connection } = {}) {
+  const keys = { lock: name, ended: endedOf(name, owner), waiting: waitingOf(name) };
+  return bench.run(readWriteLockWriteAcquire, keys, { owner, leaseMs, noteMs }, via);
+}
+
+function enter(name: string, owner: string, count: number, leaseMs = 60_000) {
+  const keys = { lock: name, holds: holdsOf(name, owner, 1, count) };
+  return bench.run(readWriteLockReadEnter, keys, { owner, leaseMs });
+}
+
+function leave(name: string, owner: string, count: number, most: number) {
+  const keys = { lock: name, holds: holdsOf(name, owner, count + 1, most) };
+  return bench.run(readWriteLockReadLeave, keys, { owner, count });
+}
+
+function releaseRead(name: string, owner: string, most = 1, via = bench.connection) {
+  const keys = { lock: name, ended: endedOf(name, owner), holds: holdsOf(name, owner, 1, most) };
+  return bench.run(readWriteLockReadRelease, keys, { owner, ...speaking(name) }, via);
+}
+
+function releaseWrite(name: string, owner: string, via = bench.connection) {
+  const keys = { lock: name, ended: endedOf(name, owner), waiting: waitingOf(name) };
+  return bench.run(readWriteLockWriteRelease, keys, { owner, ...speaking(name) }, via);
+}
+
+function sweep(name: string, ...readers: [owner: string, count: number][]) {
+  const holds = readers.flatMap(([owner, count]) => holdsOf(name, owner, 1, count));
+  const flat = readers.flatMap(([owner, count]) => [owner, String(count)]);
+  const args = { publish: 'PUBLISH', channel: channelOf(name), readers: flat };
+  return bench.run(readWriteLockSweep, { lock: name, holds }, args);
+}
+
+function renew(leaseMs: number, ...reads: [name: string, owner: string, count: number][]) {
+  const places = reads.flatMap(([name, owner, count]) => [name, ...holdsOf(name, owner, 1, count)]);
+  const holders = reads.flatMap(([, owner, count]) => [owner, String(count)]);
+  return bench.run(readWriteLockReadRenew, { places }, { leaseMs, holders });
+}
+
+function force(name: string, mode: 'read' | 'write', request: string) {
+  const keys = { lock: name, answer: endedOf(name, request) };
+  const args = { mode, message: mode === 'read' ? '0' : '1', ...speaking(name) };
+  return bench.run(readWriteLockForceRelease, keys, args);
+}
+
+function steal(name: string, owner: string, leaseMs = 60_000) {
+  return bench.run(readWriteLockSteal, { lock: name, ended: endedOf(name, owner) }, { owner, leaseMs });
+}
+
+const look = (name: string, owner = '') => bench.run(readWriteLockDescribe, { lock: name }, { owner });
+const holders = (name: string) => bench.run(readWriteLockHolders, { lock: name }, {});
+
+const HELD = { status: 'held' };
+const RELEASED = { status: 'released', announced: 1, readers: [] };
+
+describe('read-write-lock/read-acquire', () => {
+  it('makes a lock of mode read with a hold key, both with the lease', async () => {
+    const name = bench.name();
+    expect(await read(name, 'c:1')).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expect(await bench.command('GET', holdOf(name, 'c:1', 1))).toBe('1');
+    expectRunning(await bench.pttl(name), 60_000);
+    expectRunning(await bench.pttl(holdOf(name, 'c:1', 1)), 60_000);
+  });
+
+  it('lets readers in beside each other; the lock has the longest lease and each hold its own', async () => {
+    const name = bench.name();
+    await read(name, 'c:1', { leaseMs: 100_000 });
+    expect(await read(name, 'c:2', { leaseMs: 60_000 })).toEqual(HELD);
+    expectRunning(await bench.pttl(name), 100_000);
+    expectRunning(await bench.pttl(holdOf(name, 'c:2', 1)), 60_000);
+    await read(name, 'c:3', { leaseMs: 200_000 });
+    expectRunning(await bench.pttl(name), 200_000);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1', 'c:2': '1', 'c:3': '1' });
+  });
+
+  it('delivered twice, makes one hold and does not lower a count', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    expect(await read(name, 'c:1', { leaseMs: 10_000 })).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+    await enter(name, 'c:1', 2);
+    expect(await read(name, 'c:1')).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '2' });
+  });
+
+  it('is kept out by a writer, and told how long', async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write');
+    const reply = await read(name, 'c:2');
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number) });
+    if (reply.status === 'busy') expectRunning(reply.remainingMs, 60_000);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1' });
+    expect(await bench.exists(holdOf(name, 'c:2', 1))).toBe(false);
+  });
+
+  it("comes in beneath its own writer, not beneath another's", async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write');
+    expect(await read(name, 'c:1', { writer: 'c:9:write' })).toMatchObject({ status: 'busy' });
+    expect(await read(name, 'c:1', { writer: 'c:1:write' })).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1', 'c:1': '1' });
+  });
+
+  it('after its release, or barred before it came, takes nothing, also beside other readers', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await read(name, 'c:2');
+    await releaseRead(name, 'c:1');
+    expect(await read(name, 'c:1')).toEqual({ status: 'ended' });
+    expect(await releaseRead(name, 'c:3')).toEqual({ status: 'lost' });
+    expect(await read(name, 'c:3')).toEqual({ status: 'ended' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:2': '1' });
+    expect(await bench.exists(holdOf(name, 'c:1', 1))).toBe(false);
+  });
+
+  it('leaves a lock of another kind, and anything else, alone', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'java:7', '1');
+    await expect(read(name, 'c:1')).rejects.toThrow('a lock of another kind');
+    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
+    const text = bench.name();
+    await bench.plant('SET', text, 'data');
+    await expect(read(text, 'c:1')).rejects.toThrow('WRONGTYPE');
+    expect(await bench.command('GET', text)).toBe('data');
+  });
+
+  it('refuses a lease that would delete what it writes', async () => {
+    const name = bench.name();
+    await expect(read(name, 'c:1', { leaseMs: 0 })).rejects.toThrow('a lease must be positive');
+    expect(await bench.exists(name)).toBe(false);
+  });
+});
+
+describe('read-write-lock/read-enter and read-leave', () => {
+  it('set count and hold keys absolutely: repeats change nothing', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    for (let delivery = 1; delivery <= 2; delivery += 1) {
+      expect(await enter(name, 'c:1', 3)).toEqual(HELD);
+      expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '3' });
+      expect(await bench.command('EXISTS', ...(holdsOf(name, 'c:1', 1, 3) as [string]))).toBe(3);
+    }
+    for (let delivery = 1; delivery <= 2; delivery += 1) {
+      expect(await leave(name, 'c:1', 1, 3)).toEqual(HELD);
+      expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+      expect(await bench.exists(holdOf(name, 'c:1', 1))).toBe(true);
+      expect(await bench.exists(holdOf(name, 'c:1', 2))).toBe(false);
+      expect(await bench.exists(holdOf(name, 'c:1', 3))).toBe(false);
+    }
+  });
+
+  it('keep the longest lease on every hold key, whichever entry is given back', async () => {
+    const name = bench.name();
+    await read(name, 'c:1', { leaseMs: 60_000 });
+    await enter(name, 'c:1', 2, 200_000);
+    await leave(name, 'c:1', 1, 2);
+    expectRunning(await bench.pttl(holdOf(name, 'c:1', 1)), 200_000);
+    await enter(name, 'c:1', 2, 10_000);
+    expectRunning(await bench.pttl(holdOf(name, 'c:1', 2)), 200_000);
+    expectRunning(await bench.pttl(name), 200_000);
+  });
+
+  it('take nothing anew when the hold is gone, and leave other things alone', async () => {
+    const name = bench.name();
+    expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
+    expect(await leave(name, 'c:1', 1, 2)).toEqual({ status: 'lost' });
+    expect(await bench.command('KEYS', `*${name}*`)).toEqual([]);
+    await bench.plant('SET', name, 'data');
+    expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
+    expect(await leave(name, 'c:1', 1, 2)).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', name)).toBe('data');
+  });
+
+  it('refuse a lease that is none', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await expect(enter(name, 'c:1', 2, 0)).rejects.toThrow('a lease must be positive');
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+  });
+});
+
+describe('read-write-lock/read-release', () => {
+  it('frees the lock when the last reader leaves, and says 0, once', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await read(name, 'c:1');
+    await enter(name, 'c:1', 3);
+    expect(await releaseRead(name, 'c:1', 3)).toEqual(RELEASED);
+    expect(await releaseRead(name, 'c:1', 3)).toEqual(RELEASED);
+    expect(await heard()).toEqual(['0']);
+    expect(await bench.command('KEYS', `*${name}*`)).toEqual([endedOf(name, 'c:1')]);
+    expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
+  });
+
+  it('leaves the others, the lease that is not its own, and silence', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await read(name, 'c:1', { leaseMs: 200_000 });
+    await read(name, 'c:2', { leaseMs: 60_000 });
+    expect(await releaseRead(name, 'c:2')).toEqual(RELEASED);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 200_000);
+    expect(await heard()).toEqual([]);
+  });
+
+  it('names the others when the longest lease was its own', async () => {
+    const name = bench.name();
+    await read(name, 'c:1', { leaseMs: 60_000 });
+    await enter(name, 'c:1', 2, 60_000);
+    await read(name, 'c:2', { leaseMs: 200_000 });
+    expect(await releaseRead(name, 'c:2')).toEqual({ ...RELEASED, readers: ['c:1', '2'] });
+  });
+
+  it('of a reader beneath its writer never touches the lease of the lock', async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write', { leaseMs: 60_000 });
+    await read(name, 'c:1', { writer: 'c:1:write', leaseMs: 5_000 });
+    await enter(name, 'c:1', 2, 5_000);
+    await leave(name, 'c:1', 1, 2);
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await releaseRead(name, 'c:1', 2)).toEqual(RELEASED);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('of a hold that is gone leaves what stands there alone', async () => {
+    const name = bench.name();
+    await read(name, 'c:2');
+    expect(await releaseRead(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await releaseRead(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:2': '1' });
+    const text = bench.name();
+    await bench.plant('SET', text, 'data');
+    expect(await releaseRead(text, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', text)).toBe('data');
+  });
+});
+
+describe('read-write-lock/read-renew', () => {
+  it('gives each hold, its keys and its lock at least the lease, and answers for each', async () => {
+    const [one, two, three] = [bench.name(), bench.name(), bench.name()];
+    await read(one, 'c:1', { leaseMs: 10_000 });
+    await enter(one, 'c:1', 2, 10_000);
+    await read(two, 'c:2', { leaseMs: 200_000 });
+    expect(await renew(60_000, [one, 'c:1', 2], [three, 'c:3', 2], [two, 'c:2', 1])).toEqual({
+      status: 'renewed',
+      held: [1, 0, 1],
+    });
+    for (const key of [one, ...holdsOf(one, 'c:1', 1, 2)]) expectRunning(await bench.pttl(key), 60_000);
+    for (const key of [two, holdOf(two, 'c:2', 1)]) expectRunning(await bench.pttl(key), 200_000);
+    expect(await bench.command('KEYS', `*${three}*`)).toEqual([]);
+  });
+
+  it('makes a hold key again that was lost while the reader still stands there', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await bench.command('DEL', holdOf(name, 'c:1', 1));
+    expect(await renew(60_000, [name, 'c:1', 1])).toEqual({ status: 'renewed', held: [1] });
+    expectRunning(await bench.pttl(holdOf(name, 'c:1', 1)), 60_000);
+  });
+
+  it('counts a key of another type as lost', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'data');
+    expect(await renew(60_000, [name, 'c:1', 1])).toEqual({ status: 'renewed', held: [0] });
+    expect(await bench.pttl(name)).toBe(-1);
+  });
+});
+
+describe('read-write-lock/write-acquire', () => {
+  it('makes a lock of mode write with one field and the lease', async () => {
+    const name = bench.name();
+    expect(await write(name, 'c:1:write')).toEqual(HELD);
+    expect(await write(name, 'c:1:write', { leaseMs: 10_000 })).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('is kept out by a writer', async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write');
+    const reply = await write(name, 'c:2:write');
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number), mode: 'write', readers: [] });
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1' });
+  });
+
+  it('is kept out by readers, and told who they are', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await enter(name, 'c:1', 2);
+    await read(name, 'c:2');
+    const reply = await write(name, 'c:1:write');
+    expect(reply).toMatchObject({ status: 'busy', mode: 'read' });
+    if (reply.status !== 'busy') return;
+    expectRunning(reply.remainingMs, 60_000);
+    expect([...reply.readers].sort()).toEqual(['1', '2', 'c:1', 'c:2']);
+    expect(await bench.exists(waitingOf(name))).toBe(false);
+  });
+
+  it('after its release, or barred before it came, takes nothing and notes nothing', async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write');
+    await releaseWrite(name, 'c:1:write');
+    expect(await write(name, 'c:1:write')).toEqual({ status: 'ended' });
+    await releaseWrite(name, 'c:2:write');
+    await read(name, 'c:3');
+    expect(await write(name, 'c:2:write', { noteMs: 3_000 })).toEqual({ status: 'ended' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:3': '1' });
+    expect(await bench.exists(waitingOf(name))).toBe(false);
+  });
+
+  it('leaves a lock of another kind, and anything else, alone', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'java:7', '1');
+    await expect(write(name, 'c:1:write')).rejects.toThrow('a lock of another kind');
+    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
+    const text = bench.name();
+    await bench.plant('SET', text, 'data');
+    await expect(write(text, 'c:1:write')).rejects.toThrow('WRONGTYPE');
+    await expect(write(bench.name(), 'c:1:write', { leaseMs: 0 })).rejects.toThrow('must be positive');
+  });
+
+  it('with preference, keeps new readers out while it waits, but no writer and nobody who reads', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await write(name, 'c:2:write', { noteMs: 60_000 });
+    expectRunning(await bench.pttl(waitingOf(name)), 60_000);
+    const reply = await read(name, 'c:3');
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number) });
+    if (reply.status === 'busy') expectRunning(reply.remainingMs, 60_000);
+    expect(await read(name, 'c:1')).toEqual(HELD);
+    expect(await enter(name, 'c:1', 2)).toEqual(HELD);
+    await releaseRead(name, 'c:1', 2);
+    // Free, and still the writer's turn.
+    expect(await read(name, 'c:3')).toMatchObject({ status: 'busy' });
+    expect(await write(name, 'c:2:write', { noteMs: 60_000 })).toEqual(HELD);
+    expect(await bench.exists(waitingOf(name))).toBe(false);
+    expect(await read(name, 'c:2', { writer: 'c:2:write' })).toEqual(HELD);
+  });
+
+  it('beneath its own writer a reader does not stand back', async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write');
+    await write(name, 'c:2:write', { noteMs: 60_000 });
+    expect(await read(name, 'c:1', { writer: 'c:1:write' })).toEqual(HELD);
+  });
+
+  it('is forgotten when it shows itself no more', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await bench.plant('ZADD', waitingOf(name), 1, 'c:2:write');
+    expect(await read(name, 'c:3')).toEqual(HELD);
+    await write(name, 'c:4:write', { noteMs: 60_000 });
+    expect(await bench.command('ZRANGE', waitingOf(name), 0, -1)).toEqual(['c:4:write']);
+  });
+});
+
+describe('read-write-lock/write-release', () => {
+  it('frees the lock and says 1, once', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await write(name, 'c:1:write');
+    expect(await releaseWrite(name, 'c:1:write')).toEqual(RELEASED);
+    expect(await releaseWrite(name, 'c:1:write')).toEqual(RELEASED);
+    expect(await bench.exists(name)).toBe(false);
+    expect(await heard()).toEqual(['1']);
+  });
+
+  it('downgrades when its owner reads: mode read, 1 to all, the lease untouched, the reader named', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await write(name, 'c:1:write', { leaseMs: 200_000 });
+    await read(name, 'c:1', { writer: 'c:1:write', leaseMs: 60_000 });
+    expect(await read(name, 'c:2')).toMatchObject({ status: 'busy' });
+    expect(await releaseWrite(name, 'c:1:write')).toEqual({ ...RELEASED, readers: ['c:1', '1'] });
+    expect(await heard()).toEqual(['1']);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 200_000);
+    expect(await read(name, 'c:2')).toEqual(HELD);
+  });
+
+  it('of a writer that only waited takes its note back and wakes the readers', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await read(name, 'c:1');
+    await write(name, 'c:2:write', { noteMs: 60_000 });
+    expect(await releaseWrite(name, 'c:2:write')).toEqual({ status: 'lost' });
+    expect(await releaseWrite(name, 'c:2:write')).toEqual({ status: 'lost' });
+    expect(await heard()).toEqual(['1']);
+    expect(await read(name, 'c:3')).toEqual(HELD);
+  });
+
+  it('of a hold that is gone leaves what stands there alone', async () => {
+    const name = bench.name();
+    await write(name, 'c:2:write');
+    expect(await releaseWrite(name, 'c:1:write')).toEqual({ status: 'lost' });
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:2:write': '1' });
+    const text = bench.name();
+    await bench.plant('SET', text, 'data');
+    expect(await releaseWrite(text, 'c:1:write')).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', text)).toBe('data');
+  });
+});
+
+describe('read-write-lock/sweep', () => {
+  it('removes readers without hold keys, brings the lease down to that of the others, and says 0', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await read(name, 'dead:1', { leaseMs: 200_000 });
+    await read(name, 'c:1', { leaseMs: 60_000 });
+    await bench.command('DEL', holdOf(name, 'dead:1', 1));
+    const reply = await sweep(name, ['dead:1', 1], ['c:1', 1]);
+    expect(reply).toEqual({ status: 'kept', remainingMs: expect.any(Number) });
+    if (reply.status === 'kept') expectRunning(reply.remainingMs, 60_000);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await sweep(name, ['c:1', 1])).toMatchObject({ status: 'kept' });
+    expect(await heard()).toEqual(['0']);
+  });
+
+  it('frees the lock when nobody is left, and says 0', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await read(name, 'dead:1');
+    await bench.command('DEL', holdOf(name, 'dead:1', 1));
+    expect(await sweep(name, ['dead:1', 1])).toEqual({ status: 'free', announced: 1 });
+    expect(await sweep(name, ['dead:1', 1])).toEqual({ status: 'free', announced: 1 });
+    expect(await heard()).toEqual(['0']);
+    expect(await bench.exists(name)).toBe(false);
+  });
+
+  it('leaves a reader alone while one of its hold keys is there', async () => {
+    const name = bench.name();
+    await read(name, 'java:1');
+    await enter(name, 'java:1', 3);
+    await bench.command('DEL', holdOf(name, 'java:1', 1), holdOf(name, 'java:1', 3));
+    expect(await sweep(name, ['java:1', 3])).toMatchObject({ status: 'kept' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'java:1': '3' });
+  });
+
+  it('judges nobody who came or entered again since, and leaves the lease as it is then', async () => {
+    const name = bench.name();
+    await read(name, 'c:1', { leaseMs: 60_000 });
+    await read(name, 'c:2', { leaseMs: 200_000 });
+    expect(await sweep(name, ['c:1', 1])).toMatchObject({ status: 'kept' });
+    expectRunning(await bench.pttl(name), 200_000);
+    await bench.command('DEL', holdOf(name, 'c:1', 1));
+    await bench.command('HSET', name, 'c:1', 2);
+    await sweep(name, ['c:1', 1], ['c:2', 1]);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '2', 'c:2': '1' });
+    expectRunning(await bench.pttl(name), 200_000);
+  });
+
+  it('takes a hold key without expiry for one that lasts', async () => {
+    const name = bench.name();
+    await read(name, 'c:1', { leaseMs: 60_000 });
+    await bench.plant('PERSIST', holdOf(name, 'c:1', 1));
+    await sweep(name, ['c:1', 1]);
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it('does nothing while somebody writes', async () => {
+    const name = bench.name();
+    await write(name, 'c:1:write', { leaseMs: 60_000 });
+    await read(name, 'c:1', { writer: 'c:1:write', leaseMs: 5_000 });
+    expect(await sweep(name, ['c:1', 1])).toMatchObject({ status: 'kept' });
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1', 'c:1': '1' });
+  });
+
+  it('refuses keys that do not fit the readers, before it changes anything', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await bench.command('DEL', holdOf(name, 'c:1', 1));
+    const args = { publish: 'PUBLISH', channel: channelOf(name), readers: ['c:1', '1'] };
+    await expect(bench.run(readWriteLockSweep, { lock: name, holds: [] }, args)).rejects.toThrow(
+      'do not fit',
+    );
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+  });
+});
+
+describe('read-write-lock/force-release', () => {
+  it('frees what is held in its mode, with its message, and nothing else', async () => {
+    const [one, two] = [bench.name(), bench.name()];
+    const heardOne = await bench.listenTo(channelOf(one));
+    const heardTwo = await bench.listenTo(channelOf(two));
+    await read(one, 'c:1');
+    await write(two, 'c:2:write');
+    await read(two, 'c:2', { writer: 'c:2:write' });
+    expect(await force(one, 'write', 'r:1')).toEqual({ status: 'free' });
+    expect(await force(two, 'read', 'r:2')).toEqual({ status: 'free' });
+    expect(await force(one, 'read', 'r:3')).toEqual({ status: 'released', announced: 1 });
+    expect(await force(two, 'write', 'r:4')).toEqual({ status: 'released', announced: 1 });
+    expect(await heardOne()).toEqual(['0']);
+    expect(await heardTwo()).toEqual(['1']);
+    expect(await bench.exists(one)).toBe(false);
+    expect(await bench.exists(two)).toBe(false);
+  });
+
+  it('repeated, answers the same and leaves who came in between', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await force(name, 'read', 'r:1');
+    await read(name, 'c:2');
+    expect(await force(name, 'read', 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await force(name, 'write', 'r:2')).toEqual({ status: 'free' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:2': '1' });
+  });
+});
+
+describe('read-write-lock/steal', () => {
+  it('takes the lock from readers and writers, once', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await read(name, 'c:2');
+    expect(await steal(name, 'c:3:write')).toEqual(HELD);
+    expect(await steal(name, 'c:3:write', 10_000)).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:3:write': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await steal(name, 'c:4:write')).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:4:write': '1' });
+  });
+
+  it('delivered after it was given up, takes nothing', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await releaseWrite(name, 'c:3:write');
+    expect(await steal(name, 'c:3:write')).toEqual({ status: 'ended' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+  });
+
+  it('leaves a lock of another kind alone', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'java:7', '1');
+    await expect(steal(name, 'c:1:write')).rejects.toThrow('a lock of another kind');
+    await expect(steal(bench.name(), 'c:1:write', 0)).rejects.toThrow('must be positive');
+    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
+  });
+});
+
+describe('read-write-lock/describe and holders', () => {
+  it('say who holds it and how', async () => {
+    const name = bench.name();
+    expect(await look(name)).toEqual({ status: 'free' });
+    expect(await holders(name)).toEqual({ status: 'free' });
+    await write(name, 'c:1:write');
+    await read(name, 'c:1', { writer: 'c:1:write' });
+    const state = { status: 'locked', remainingMs: expect.any(Number), mode: 'write', holders: 2 };
+    expect(await look(name)).toEqual({ ...state, holder: 'c:1:write' });
+    expect(await look(name, 'c:1')).toEqual({ ...state, holder: 'c:1' });
+    expect(await look(name, 'c:9')).toEqual({ ...state, holder: 'c:1:write' });
+    expect(await holders(name)).toEqual({ status: 'held', holders: ['c:1:write', 'c:1'] });
+    await releaseWrite(name, 'c:1:write');
+    expect(await look(name)).toEqual({ ...state, mode: 'read', holders: 1, holder: 'c:1' });
+  });
+});
+
+describeWithProcess('read-write-lock on a server out of memory', () => {
+  it('acquires nothing, and releases, downgrades and renews all the same', async () => {
+    const server = await ownServer();
+    const via = await openRaw(server.host, server.port);
+    const name = bench.name();
+    await read(name, 'c:1', { via });
+    await write(`${name}2`, 'c:2:write', { via });
+    await read(`${name}2`, 'c:2', { via, writer: 'c:2:write' });
+    await via.command('CONFIG', 'SET', 'maxmemory', '1');
+    await expect(read(name, 'c:3', { via })).rejects.toThrow('OOM');
+    await expect(write(`${name}3`, 'c:3:write', { via })).rejects.toThrow('OOM');
+    expect(await via.command('EXISTS', `${name}3`)).toBe(0);
+    const places = [name, holdOf(name, 'c:1', 1)];
+    const renewal = { leaseMs: 500_000, holders: ['c:1', '1'] };
+    expect(await bench.run(readWriteLockReadRenew, { places }, renewal, via)).toMatchObject({ held: [1] });
+    expectRunning(Number(await via.command('PTTL', holdOf(name, 'c:1', 1))), 500_000);
+    expect(await releaseRead(name, 'c:1', 1, via)).toEqual(RELEASED);
+    expect(await via.command('EXISTS', name)).toBe(0);
+    expect(await releaseWrite(`${name}2`, 'c:2:write', via)).toMatchObject({ status: 'released' });
+    expect(await via.command('HGET', `${name}2`, 'mode')).toBe('read');
+  });
+
+  it('releases without permission to publish, and says so', async () => {
+    const server = await ownServer();
+    await server.command('ACL', 'SETUSER', 'mute', 'on', 'nopass', '~*', '+@all', 'resetchannels');
+    const via = await openRaw(server.host, server.port);
+    const listener = await openRaw(server.host, server.port);
+    const name = bench.name();
+    await listener.subscribe(channelOf(name));
+    const heard = heardOn(listener, channelOf(name), await openRaw(server.host, server.port));
+    await via.command('AUTH', 'mute', '');
+    await write(name, 'c:1:write', { via });
+    expect(await releaseWrite(name, 'c:1:write', via)).toMatchObject({ status: 'released', announced: 0 });
+    await read(name, 'c:1', { via });
+    expect(await releaseRead(name, 'c:1', 1, via)).toMatchObject({ status: 'released', announced: 0 });
+    expect(await via.command('EXISTS', name)).toBe(0);
+    expect(await heard()).toEqual([]);
+  });
+});
+
+bench.itCoversEveryWordOf('read-write-lock');

@@ -1,0 +1,255 @@
+/**
+ * The read/write lock against a plain model of it: any sequence of reading, writing, entering again, leaving,
+ * downgrading and forcing, by owners of two clients and by a Redisson client, is answered and leaves Redis as the
+ * model has it.
+ */
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Holdfast, type Lock, type Owner, type ReadWriteLock } from '../../src/index.ts';
+import type { RawConnection } from '../../src/testing/index.ts';
+import { fieldsOf, holdKeyOf, RedissonReadWriteByHand } from '../behaviour/read-write-lock-by-hand.ts';
+import { randomName } from '../harness/names.ts';
+import { openShared, sharedServer } from '../harness/servers.ts';
+
+type Side = 'read' | 'write';
+
+/** What one owner has of one side. */
+interface Stay {
+  entries: number;
+  /** Ended by force: on the server it is gone. */
+  lost: boolean;
+  /** Whether the owner's client has heard of that. */
+  isTold: boolean;
+}
+
+interface Model {
+  readonly stays: Map<string, Stay>;
+}
+
+interface Real {
+  readonly name: string;
+  readonly raw: RawConnection;
+  readonly locks: readonly ReadWriteLock[];
+  readonly owners: ReadonlyMap<string, Owner>;
+  readonly java: RedissonReadWriteByHand;
+  /** The field of each stay. */
+  readonly fields: Map<string, string>;
+}
+
+const OURS = ['a1', 'a2', 'b1', 'b2'];
+const JAVA = 'java';
+const LEASE_MS = 60_000;
+
+const at = (who: string, side: Side) => `${who} ${side}`;
+const clientOf = (who: string) => (who.startsWith('a') ? 0 : 1);
+
+function lockOf(real: Real, who: string, side: Side): Lock {
+  const lock = real.locks[clientOf(who)] as ReadWriteLock;
+  return side === 'read' ? lock.readLock() : lock.writeLock();
+}
+
+function holdersOf(model: Model, side: Side): string[] {
+  const present = [...model.stays].filter(([key, { lost }]) => key.endsWith(side) && !lost);
+  return present.map(([key]) => key.split(' ')[0] as string);
+}
+
+/** What becomes of an attempt, by the rules. */
+function expected(model: Model, who: string, side: Side): 'held' | 'busy' | 'reentry' | 'lost' {
+  const stay = model.stays.get(at(who, side));
+  if (stay !== undefined) return stay.lost ? 'lost' : 'held';
+  const [writer] = holdersOf(model, 'write');
+  if (side === 'read') return writer === undefined || writer === who ? 'held' : 'busy';
+  const reading = model.stays.get(at(who, 'read'));
+  if (reading !== undefined && !reading.isTold && who !== JAVA) return 'reentry';
+  return writer === undefined && holdersOf(model, 'read').length === 0 ? 'held' : 'busy';
+}
+
+function entered(model: Model, who: string, side: Side): void {
+  const stay = model.stays.get(at(who, side)) ?? { entries: 0, lost: false, isTold: false };
+  stay.entries += 1;
+  model.stays.set(at(who, side), stay);
+}
+
+function left(model: Model, who: string, side: Side): void {
+  const stay = model.stays.get(at(who, side)) as Stay;
+  stay.entries -= 1;
+  if (stay.lost) stay.isTold = true;
+  if (stay.entries === 0) model.stays.delete(at(who, side));
+}
+
+/** Everything the server has, against everything the model has. */
+async function check(model: Model, { raw, name, fields, java }: Real): Promise<void> {
+  const present = [...model.stays].filter(([, { lost }]) => !lost);
+  const inModel = present.map(([key, { entries }]) => [fields.get(key) as string, String(entries)]);
+  const mode = holdersOf(model, 'write').length > 0 ? 'write' : 'read';
+  expect(await fieldsOf(raw, name)).toEqual(
+    present.length === 0 ? {} : { mode, ...Object.fromEntries(inModel) },
+  );
+  for (const [field = '', count] of inModel) {
+    if (field.endsWith(':write')) continue;
+    // Redisson uses its fields again, and what a forced release left of their hold keys ends with its time only.
+    const last = Number(count) + (field === java.reader ? 0 : 1);
+    for (let hold = 1; hold <= last; hold += 1) {
+      const isThere = (await raw.command('EXISTS', holdKeyOf(name, field, hold))) === 1;
+      expect(isThere, `hold ${hold} of ${count} of ${field}`).toBe(hold <= Number(count));
+    }
+  }
+  if (present.length > 0) expect(await raw.command('PTTL', name)).toBeGreaterThan(LEASE_MS / 2);
+}
+
+class Take implements fc.AsyncCommand<Model, Real> {
+  readonly who: string;
+  readonly side: Side;
+
+  constructor(who: string, side: Side) {
+    this.who = who;
+    this.side = side;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    const { who, side } = this;
+    const wanted = expected(model, who, side);
+    expect(await this.#attempt(real)).toBe(wanted);
+    if (wanted === 'held') entered(model, who, side);
+    const stay = model.stays.get(at(who, side));
+    if (wanted === 'lost' && stay !== undefined) stay.isTold = true;
+    await check(model, real);
+  }
+
+  async #attempt(real: Real): Promise<string> {
+    const { who, side } = this;
+    if (who === JAVA) {
+      const { java } = real;
+      const leftMs = side === 'read' ? await java.tryRead(LEASE_MS) : await java.tryWrite(LEASE_MS);
+      real.fields.set(at(who, side), side === 'read' ? java.reader : java.writer);
+      return leftMs === null ? 'held' : 'busy';
+    }
+    try {
+      const owner = real.owners.get(who);
+      const hold = await lockOf(real, who, side).tryLock({ owner, leaseMs: LEASE_MS });
+      if (hold === null) return 'busy';
+      real.fields.set(at(who, side), hold.owner);
+      return 'held';
+    } catch (error) {
+      const { code } = error as { code: string };
+      return code === 'ERR_REENTRY' ? 'reentry' : code === 'ERR_LEASE_LOST' ? 'lost' : `${error}`;
+    }
+  }
+
+  toString(): string {
+    return `${this.who} takes ${this.side}`;
+  }
+}
+
+class Leave implements fc.AsyncCommand<Model, Real> {
+  readonly who: string;
+  readonly side: Side;
+
+  constructor(who: string, side: Side) {
+    this.who = who;
+    this.side = side;
+  }
+
+  /** Redisson's client, played by hand, leaves only what it has. */
+  check(model: Model): boolean {
+    return this.who !== JAVA || model.stays.has(at(this.who, this.side));
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    const { who, side } = this;
+    const stay = model.stays.get(at(who, side));
+    if (who === JAVA) {
+      await (side === 'read' ? real.java.unlockRead() : real.java.unlockWrite());
+    } else {
+      const owner = real.owners.get(who);
+      const code = await lockOf(real, who, side)
+        .unlock({ owner })
+        .then(
+          () => 'released',
+          (error: { code: string }) => error.code,
+        );
+      expect(code).toBe(stay === undefined || stay.lost ? 'ERR_NOT_HELD' : 'released');
+    }
+    if (stay !== undefined) left(model, who, side);
+    await check(model, real);
+  }
+
+  toString(): string {
+    return `${this.who} leaves ${this.side}`;
+  }
+}
+
+class Force implements fc.AsyncCommand<Model, Real> {
+  readonly who: string;
+  readonly side: Side;
+
+  constructor(who: string, side: Side) {
+    this.who = who;
+    this.side = side;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(model: Model, real: Real): Promise<void> {
+    const { who, side } = this;
+    const mode = holdersOf(model, 'write').length > 0 ? 'write' : 'read';
+    const isHeld = [...model.stays.values()].some(({ lost }) => !lost);
+    const frees = isHeld && mode === side;
+    expect(await lockOf(real, who, side).forceUnlock()).toBe(frees);
+    if (frees) {
+      for (const [key, stay] of model.stays) {
+        const [holder = ''] = key.split(' ');
+        if (holder === JAVA) model.stays.delete(key);
+        else if (clientOf(holder) === clientOf(who)) stay.isTold = true;
+        stay.lost = true;
+      }
+    }
+    await check(model, real);
+  }
+
+  toString(): string {
+    return `${this.who} forces ${this.side}`;
+  }
+}
+
+const side = fc.constantFrom<Side[]>('read', 'read', 'write');
+const ours = fc.constantFrom(...OURS);
+const anybody = fc.constantFrom(...OURS, JAVA);
+const commands = fc.commands(
+  [
+    fc.tuple(anybody, side).map((args) => new Take(...args)),
+    fc.tuple(anybody, side).map((args) => new Take(...args)),
+    fc.tuple(anybody, side).map((args) => new Leave(...args)),
+    fc.tuple(anybody, side).map((args) => new Leave(...args)),
+    fc.tuple(ours, side).map((args) => new Force(...args)),
+  ],
+  { maxCommands: 40, size: 'max' },
+);
+
+describe('read/write lock against its model', () => {
+  it('answers and keeps what the model does', async () => {
+    const raw = await openShared();
+    const clients = [await Holdfast.connect(sharedServer().url), await Holdfast.connect(sharedServer().url)];
+    onTestFinished(() => Promise.all(clients.map((client) => client.close())).then(() => undefined));
+    const setup = (): { model: Model; real: Real } => {
+      const name = randomName();
+      const owners = new Map(OURS.map((who) => [who, (clients[clientOf(who)] as Holdfast).owner()]));
+      const locks = clients.map((client) => client.getReadWriteLock(name));
+      const java = new RedissonReadWriteByHand(raw, name);
+      return {
+        model: { stays: new Map() },
+        real: { name, raw, locks, owners, java, fields: new Map() },
+      };
+    };
+    await fc.assert(
+      fc.asyncProperty(commands, (steps) => fc.asyncModelRun(setup, steps)),
+      { numRuns: 80 },
+    );
+  });
+});

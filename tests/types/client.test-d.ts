@@ -1,0 +1,106 @@
+/** What the compiler must know of the client, its options and its events; never run. */
+import { expectTypeOf } from 'vitest';
+import {
+  type Capabilities,
+  type ClientEvents,
+  type ClientOptions,
+  type Description,
+  type Diagnostic,
+  Holdfast,
+  type LossReason,
+  type Owner,
+} from '../../src/index.ts';
+
+export async function connecting(): Promise<void> {
+  await using client = await Holdfast.connect('redis://127.0.0.1:6379');
+  expectTypeOf(client).toEqualTypeOf<Holdfast>();
+  expectTypeOf<Holdfast>().toExtend<AsyncDisposable>();
+  expectTypeOf<typeof Holdfast.connect>().returns.toEqualTypeOf<Promise<Holdfast>>();
+  expectTypeOf<typeof Holdfast.from>().returns.toEqualTypeOf<Holdfast>();
+  await Holdfast.connect({ url: 'redis://127.0.0.1', username: 'u', password: 'p', tls: true, db: 1 });
+  await Holdfast.connect({ host: '127.0.0.1', port: 6379 }, { watchdogMs: 5_000 });
+  await Holdfast.connect({ embedded: true });
+  // @ts-expect-error: connect needs to know where to
+  await Holdfast.connect();
+  // @ts-expect-error: a misspelt field
+  await Holdfast.connect({ hostname: '127.0.0.1' });
+  // @ts-expect-error: a port is a number
+  await Holdfast.connect({ port: '6379' });
+  // @ts-expect-error: clients are made by connect and from
+  new Holdfast({});
+}
+
+export function options(): void {
+  const all: ClientOptions = {
+    watchdogMs: 30_000,
+    commandTimeoutMs: 3_000,
+    fairWaitMs: 300_000,
+    replicas: 'auto',
+    replicaTimeoutMs: 1_000,
+    guard: false,
+    mapName: (name) => `app:${name}`,
+    shardedPubSub: 'auto',
+    closeOnSignals: true,
+  };
+  expectTypeOf<typeof Holdfast.from>().parameter(1).toEqualTypeOf<ClientOptions | undefined>();
+  Holdfast.from({}, all);
+  expectTypeOf<ClientOptions['mapName']>().toEqualTypeOf<((name: string) => string) | undefined>();
+  // @ts-expect-error: an unknown option
+  Holdfast.from({}, { watchdog: 30_000 });
+  // @ts-expect-error: milliseconds are a number
+  Holdfast.from({}, { watchdogMs: '30s' });
+  // @ts-expect-error: a name is mapped to a name
+  Holdfast.from({}, { mapName: (name: string) => name.length });
+}
+
+export async function using(client: Holdfast): Promise<void> {
+  expectTypeOf(client.id).toExtend<string>();
+  expectTypeOf(client.owner()).toEqualTypeOf<Owner>();
+  expectTypeOf(client.scope(() => 42)).toEqualTypeOf<Promise<number>>();
+  expectTypeOf(client.scope(async () => 'text')).toEqualTypeOf<Promise<string>>();
+  expectTypeOf(client.capabilities()).resolves.toEqualTypeOf<Capabilities>();
+  expectTypeOf(client.list('orders:*')).resolves.toEqualTypeOf<Description[]>();
+  expectTypeOf(client.close()).resolves.toBeVoid();
+
+  const description = await client.inspect('name');
+  expectTypeOf(description).toEqualTypeOf<Description>();
+  // @ts-expect-error: only a lock has a count
+  expectTypeOf(description.holdCount).toBeNumber();
+  if (description.kind === 'lock') {
+    expectTypeOf(description.holder).toBeString();
+    expectTypeOf(description.holdCount).toBeNumber();
+  }
+  if (description.kind === 'other') expectTypeOf(description.type).toBeString();
+}
+
+export function listening(client: Holdfast): void {
+  client
+    .on('lost', (event) => {
+      expectTypeOf(event.name).toBeString();
+      expectTypeOf(event.owner).toBeString();
+      expectTypeOf(event.reason).toEqualTypeOf<LossReason>();
+    })
+    .on('atRisk', ({ remainingMs, error }) => {
+      expectTypeOf(remainingMs).toBeNumber();
+      expectTypeOf(error).toBeUnknown();
+    })
+    .on('stalled', ({ lateMs }) => expectTypeOf(lateMs).toBeNumber())
+    .on('warning', ({ code }) => expectTypeOf(code).toExtend<`HOLDFAST_${string}`>())
+    .on('error', ({ error, during }) => {
+      expectTypeOf(error).toBeUnknown();
+      expectTypeOf(during).toBeString();
+    })
+    .off('lost', () => {});
+  expectTypeOf<'lost' | 'atRisk' | 'error' | 'warning' | 'stalled'>().toExtend<keyof ClientEvents>();
+  // @ts-expect-error: an unknown event
+  client.on('lose', () => {});
+  // @ts-expect-error: not what this event carries
+  client.on('lost', (event: { lateMs: number }) => event);
+}
+
+export function diagnosing(message: unknown): void {
+  const diagnostic = message as Diagnostic;
+  expectTypeOf(diagnostic.clientId).toBeString();
+  if (diagnostic.event === 'lost') expectTypeOf(diagnostic.payload.reason).toEqualTypeOf<LossReason>();
+  if (diagnostic.event === 'stalled') expectTypeOf(diagnostic.payload.lateMs).toBeNumber();
+}

@@ -1,0 +1,83 @@
+/** The guards that need no server of ours: in memory, and in a real SQL database. */
+import initSqlJs from 'sql.js';
+import { describe, expect, it } from 'vitest';
+import { MemoryGuard, OptionError, StaleTokenError, sqlGuard } from '../../src/index.ts';
+
+describe('MemoryGuard', () => {
+  it('admits tokens that rise or stay, and refuses the late one of a paused holder', () => {
+    const guard = new MemoryGuard();
+    const [paused, next] = [1_700_000_000_000_001, 1_700_000_000_000_002];
+    guard.admit('stock', paused);
+    guard.admit('stock', next);
+    guard.admit('stock', next);
+    expect(() => guard.admit('stock', paused)).toThrow(StaleTokenError);
+    expect(() => guard.admit('stock', paused)).toThrow(/1700000000000001.*stale.*1700000000000002/);
+  });
+
+  it('keeps resources apart, and forgets those it is told to', () => {
+    const guard = new MemoryGuard();
+    guard.admit('a', 5);
+    guard.admit('b', 1);
+    guard.forget('a');
+    guard.admit('a', 1);
+    expect(() => guard.admit('b', 0)).toThrow(StaleTokenError);
+  });
+});
+
+async function database() {
+  const { Database } = await initSqlJs();
+  const db = new Database();
+  db.run('CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER, fence_token INTEGER)');
+  db.run('INSERT INTO account VALUES (1, 100, NULL)');
+  const balance = () => db.exec('SELECT balance FROM account WHERE id = 1')[0]?.values[0]?.[0];
+  return { db, balance };
+}
+
+describe('sqlGuard, on SQLite', () => {
+  it('with a numbered parameter: the late write of a paused holder changes no row', async () => {
+    const { db, balance } = await database();
+    const guard = sqlGuard('?3');
+    const write = (value: number, token: number) => {
+      db.run(`UPDATE account SET balance = ?1, ${guard.set} WHERE id = ?2 AND ${guard.where}`, [
+        value,
+        1,
+        token,
+      ]);
+      return db.getRowsModified();
+    };
+    const [paused, next] = [1_700_000_000_000_001, 1_700_000_000_000_002];
+    expect(write(90, paused)).toBe(1);
+    expect(write(80, next)).toBe(1);
+    expect(write(75, next)).toBe(1);
+    expect(write(70, paused)).toBe(0);
+    expect(balance()).toBe(75);
+  });
+
+  it('with a bare parameter, bound twice', async () => {
+    const { db, balance } = await database();
+    const guard = sqlGuard('?', 'fence_token');
+    const write = (value: number, token: number) => {
+      db.run(`UPDATE account SET balance = ?, ${guard.set} WHERE ${guard.where} AND id = 1`, [
+        value,
+        token,
+        token,
+      ]);
+      return db.getRowsModified();
+    };
+    expect([write(1, 2), write(2, 1), write(3, 2)]).toEqual([1, 0, 1]);
+    expect(balance()).toBe(3);
+  });
+
+  it('takes nothing into the SQL text that is not a placeholder or a column', () => {
+    for (const parameter of ['', '3', "'x'", '$1; DROP TABLE account', '$']) {
+      expect(() => sqlGuard(parameter)).toThrow(OptionError);
+    }
+    for (const column of ['', 'a b', 'a;', '1a', 'a.b.c', '"a"']) {
+      expect(() => sqlGuard('?', column)).toThrow(OptionError);
+    }
+    expect(sqlGuard('$3', 'account.token')).toEqual({
+      set: 'account.token = $3',
+      where: '(account.token IS NULL OR account.token <= $3)',
+    });
+  });
+});

@@ -1,0 +1,554 @@
+/** The engine: try, wait, try again; every way a wait can end, and what it leaves behind. */
+import { describe, expect, it } from 'vitest';
+import { DriverError, OutcomeUnknownError } from '../../../src/errors.ts';
+import {
+  acquire,
+  type Busy,
+  type Contest,
+  type Granted,
+  type Waiting,
+} from '../../../src/runtime/acquire.ts';
+import { Bench } from './bench.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from './deferred.ts';
+
+type Answer = Granted<string> | Busy;
+
+const GRANTED: Answer = { granted: true, value: 'it' };
+const busy = (remainingMs = -1): Answer => ({ granted: false, remainingMs });
+const MESSAGES: Waiting = { kind: 'messages', channel: 'ch', pollMs: 5_000 };
+
+/** A thing to be had, and what happened to it, in order. */
+class Arena {
+  readonly bench = new Bench();
+  readonly clock = this.bench.clock;
+  readonly log: string[] = [];
+  /** When attempts were made. */
+  readonly attemptedAt: number[] = [];
+  isFree = false;
+  remainingMs = -1;
+  /** What an attempt is answered; by default whether it is free. */
+  answer: () => Promise<Answer> = async () => {
+    if (!this.isFree) return busy(this.remainingMs);
+    this.isFree = false;
+    return GRANTED;
+  };
+
+  constructor({ answersAtOnce = true } = {}) {
+    this.bench.driver.answersAtOnce = answersAtOnce;
+  }
+
+  contest(who: string, waiting: Waiting = MESSAGES): Contest<string> {
+    return {
+      what: `acquire as ${who}`,
+      waiting,
+      attempt: () => {
+        this.log.push(`${who} attempts`);
+        this.attemptedAt.push(this.clock.now());
+        return this.answer();
+      },
+      abandon: () => this.log.push(`${who} abandons`),
+      withdraw: () => this.log.push(`${who} withdraws`),
+    };
+  }
+
+  /** Starts an acquisition and watches how it ends. */
+  start(
+    who: string,
+    {
+      waitMs = Number.POSITIVE_INFINITY,
+      signal,
+      waiting,
+    }: { waitMs?: number; signal?: AbortSignal; waiting?: Waiting } = {},
+  ) {
+    const { runtime } = this.bench;
+    const patience = runtime.patience(waitMs, signal);
+    return watchPromise(
+      acquire(this.contest(who, waiting), runtime.line('line'), patience, runtime).finally(() =>
+        patience[Symbol.dispose](),
+      ),
+    );
+  }
+
+  /** It is free, and the holder announces that. */
+  release(): void {
+    this.isFree = true;
+    this.bench.driver.connection.events.onMessage('ch', '0');
+  }
+
+  get isLineEmpty(): boolean {
+    return this.bench.runtime.line('line').isEmpty;
+  }
+}
+
+describe('what is free', () => {
+  it('is had at the first attempt, without a subscription and without a timer', async () => {
+    const arena = new Arena();
+    arena.isFree = true;
+    const a = arena.start('a');
+    await arena.clock.advance(0);
+    expect(a.value).toEqual(GRANTED);
+    expect(arena.log).toEqual(['a attempts']);
+    expect(arena.bench.driver.openings).toBe(0);
+    expect(arena.clock.pendingTimers).toBe(0);
+    expect(arena.isLineEmpty).toBe(true);
+  });
+
+  it('is had by one try too', async () => {
+    const arena = new Arena();
+    arena.isFree = true;
+    const a = arena.start('a', { waitMs: 0 });
+    await arena.clock.advance(0);
+    expect(a.value).toEqual(GRANTED);
+  });
+});
+
+describe('one try', () => {
+  it('asks once, answers at once, and subscribes to nothing', async () => {
+    const arena = new Arena();
+    arena.remainingMs = 700;
+    const a = arena.start('a', { waitMs: 0 });
+    await arena.clock.advance(0);
+    expect(a.value).toEqual(busy(700));
+    expect(arena.log).toEqual(['a attempts', 'a withdraws']);
+    expect(arena.bench.driver.openings).toBe(0);
+  });
+
+  it('does not ask at all while others of this process wait', async () => {
+    const arena = new Arena();
+    arena.start('a');
+    await arena.clock.advance(100);
+    arena.log.length = 0;
+    const timers = arena.clock.pendingTimers;
+    const b = arena.start('b', { waitMs: 0 });
+    expect(arena.clock.pendingTimers).toBe(timers);
+    await arena.clock.advance(0);
+    expect(b.value).toEqual({ granted: false, remainingMs: -1 });
+    expect(arena.log).toEqual([]);
+  });
+});
+
+describe('what is taken', () => {
+  it('is tried again as soon as the subscription is acknowledged, and not before', async () => {
+    const arena = new Arena({ answersAtOnce: false });
+    arena.start('a');
+    await arena.clock.advance(500);
+    expect(arena.log).toEqual(['a attempts']);
+    arena.bench.driver.connection.request('subscribe ch').resolve();
+    await arena.clock.advance(0);
+    expect(arena.log).toEqual(['a attempts', 'a attempts']);
+    await arena.clock.advance(500);
+    expect(arena.log).toEqual(['a attempts', 'a attempts']);
+  });
+
+  it('and given back between the first try and the acknowledgement is not missed', async () => {
+    const arena = new Arena({ answersAtOnce: false });
+    const a = arena.start('a');
+    await arena.clock.advance(10);
+    // The message of this release reaches nobody.
+    arena.isFree = true;
+    arena.bench.driver.connection.request('subscribe ch').resolve();
+    await arena.clock.advance(0);
+    expect(a.value).toEqual(GRANTED);
+  });
+
+  it('and given back before the acknowledgement is not missed when the head gives up meanwhile', async () => {
+    const arena = new Arena({ answersAtOnce: false });
+    const a = arena.start('a', { waitMs: 100 });
+    const b = arena.start('b');
+    await arena.clock.advance(50);
+    arena.isFree = true;
+    await arena.clock.advance(50);
+    expect(a.value).toEqual({ granted: false, remainingMs: -1 });
+    arena.bench.driver.connection.request('subscribe ch').resolve();
+    await arena.clock.advance(0);
+    expect(b.value).toEqual(GRANTED);
+  });
+
+  it('is had when a message tells that it is free', async () => {
+    const arena = new Arena();
+    const a = arena.start('a');
+    await arena.clock.advance(1_000);
+    arena.release();
+    await arena.clock.advance(0);
+    expect(a.value).toEqual(GRANTED);
+    expect(arena.clock.now()).toBe(2_000);
+  });
+
+  it('is tried again one millisecond after the holder’s lease ends', async () => {
+    const arena = new Arena();
+    arena.remainingMs = 700;
+    const startedAt = arena.clock.now();
+    arena.start('a');
+    await arena.clock.advance(0);
+    arena.attemptedAt.length = 0;
+    await arena.clock.advance(701);
+    expect(arena.attemptedAt).toEqual([startedAt + 701]);
+  });
+
+  it('is tried again about every poll interval when nothing is heard', async () => {
+    const arena = new Arena();
+    const a = arena.start('a');
+    await arena.clock.advance(0);
+    for (let i = 0; i < 20; i += 1) {
+      const from = arena.attemptedAt.at(-1) as number;
+      const before = arena.attemptedAt.length;
+      while (arena.attemptedAt.length === before) await arena.clock.advance(10);
+      const pauseMs = (arena.attemptedAt.at(-1) as number) - from;
+      expect(pauseMs).toBeGreaterThanOrEqual(4_000);
+      expect(pauseMs).toBeLessThanOrEqual(6_000);
+    }
+    arena.isFree = true;
+    await arena.clock.advance(6_000);
+    expect(a.value).toEqual(GRANTED);
+  });
+
+  it('is polled where nothing can be subscribed', async () => {
+    const arena = new Arena();
+    arena.bench.driver.failures.push(...Array.from({ length: 100 }, unreachable));
+    const a = arena.start('a');
+    await arena.clock.advance(1_000);
+    arena.isFree = true;
+    await arena.clock.advance(6_000);
+    expect(a.value).toEqual(GRANTED);
+  });
+
+  it('and given back while an attempt was under way is tried again at once', async () => {
+    const arena = new Arena();
+    const a = arena.start('a');
+    await arena.clock.advance(100);
+    const slow = defer<Answer>();
+    const byState = arena.answer;
+    arena.answer = () => slow.promise;
+    arena.bench.runtime.look('line');
+    await arena.clock.advance(0);
+    // The server said busy, then it was released, and the message overtakes the answer.
+    arena.answer = byState;
+    arena.release();
+    slow.resolve(busy(20_000));
+    await arena.clock.advance(0);
+    expect(a.value).toEqual(GRANTED);
+  });
+
+  it('is no longer waited for after the wait’s end', async () => {
+    const arena = new Arena();
+    const a = arena.start('a', { waitMs: 300 });
+    await arena.clock.advance(299);
+    expect(a.state).toBe('pending');
+    await arena.clock.advance(1);
+    expect(a.value).toEqual({ granted: false, remainingMs: -1 });
+    expect(arena.log.at(-1)).toBe('a withdraws');
+    expect(arena.isLineEmpty).toBe(true);
+    await arena.clock.advance(0);
+    expect(arena.bench.driver.connection.log).toEqual(['subscribe ch', 'unsubscribe ch']);
+  });
+});
+
+describe('several waiters of one process', () => {
+  it('ask the server as little as one, and are served in their order', async () => {
+    const arena = new Arena();
+    const all = Array.from({ length: 50 }, (_, i) => arena.start(`${i}`));
+    await arena.clock.advance(3_000);
+    expect(arena.log).toEqual(['0 attempts', '0 attempts']);
+    for (const each of all) {
+      expect(each.state).toBe('pending');
+      arena.release();
+      await arena.clock.advance(0);
+      expect(each.value).toEqual(GRANTED);
+    }
+    expect(arena.bench.driver.connection.log.filter((what) => what === 'subscribe ch')).toHaveLength(1);
+  });
+
+  it('are not all woken by the release that let one in', async () => {
+    const arena = new Arena();
+    const a = arena.start('a');
+    const b = arena.start('b');
+    await arena.clock.advance(100);
+    arena.log.length = 0;
+    arena.release();
+    arena.bench.driver.connection.events.onMessage('ch', '0');
+    await arena.clock.advance(1_000);
+    expect(a.state).toBe('resolved');
+    expect(b.state).toBe('pending');
+    expect(arena.log).toEqual(['a attempts']);
+  });
+
+  it('pass a wake-up on when the head gives up in that very moment', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    const a = arena.start('a', { signal: controller.signal });
+    const b = arena.start('b');
+    await arena.clock.advance(100);
+    controller.abort('stop');
+    arena.release();
+    await arena.clock.advance(0);
+    expect(a).toEqual({ state: 'rejected', error: 'stop' });
+    expect(b.value).toEqual(GRANTED);
+  });
+
+  it('pass a wake-up on when the head was woken first and gives up before it could follow', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    const a = arena.start('a', { signal: controller.signal });
+    const b = arena.start('b');
+    await arena.clock.advance(100);
+    arena.log.length = 0;
+    arena.release();
+    controller.abort('stop');
+    await arena.clock.advance(0);
+    expect(a).toEqual({ state: 'rejected', error: 'stop' });
+    expect(b.value).toEqual(GRANTED);
+    expect(arena.log).toEqual(['a withdraws', 'b attempts']);
+  });
+
+  it('leave the line when they give up, wherever they stand', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    arena.start('a');
+    const b = arena.start('b', { signal: controller.signal });
+    const c = arena.start('c', { waitMs: 200 });
+    const d = arena.start('d');
+    await arena.clock.advance(100);
+    controller.abort('stop');
+    await arena.clock.advance(100);
+    expect(b.state).toBe('rejected');
+    expect(c.value).toEqual({ granted: false, remainingMs: -1 });
+    arena.release();
+    await arena.clock.advance(0);
+    arena.release();
+    await arena.clock.advance(0);
+    expect(d.value).toEqual(GRANTED);
+    expect(arena.log).not.toContain('b attempts');
+    expect(arena.log).not.toContain('b withdraws');
+    expect(arena.log).not.toContain('c attempts');
+    expect(arena.isLineEmpty).toBe(true);
+  });
+
+  it('go on one after another at once where there is room for more', async () => {
+    const arena = new Arena();
+    const shared: Waiting = { ...MESSAGES, shared: true };
+    const all = ['a', 'b', 'c'].map((who) => arena.start(who, { waiting: shared }));
+    await arena.clock.advance(100);
+    arena.answer = async () => GRANTED;
+    arena.release();
+    await arena.clock.advance(0);
+    for (const each of all) expect(each.value).toEqual(GRANTED);
+  });
+});
+
+describe('giving up with an attempt in doubt', () => {
+  it('aborted while an attempt is under way: it is undone', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    const late = defer<Answer>();
+    arena.answer = () => late.promise;
+    const a = arena.start('a', { signal: controller.signal });
+    await arena.clock.advance(10);
+    controller.abort('stop');
+    await arena.clock.advance(0);
+    expect(a).toEqual({ state: 'rejected', error: 'stop' });
+    expect(arena.log).toEqual(['a attempts', 'a abandons']);
+    late.reject(new Error('nobody should see this'));
+    await arena.clock.advance(0);
+  });
+
+  it('aborted while no attempt is in doubt: there is nothing to undo', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    const a = arena.start('a', { signal: controller.signal });
+    await arena.clock.advance(10);
+    controller.abort('stop');
+    await arena.clock.advance(0);
+    expect(a.error).toBe('stop');
+    expect(arena.log).not.toContain('a abandons');
+    expect(arena.log.at(-1)).toBe('a withdraws');
+  });
+
+  it('aborted after a lost reply: it is undone', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    arena.answer = () => Promise.reject(reset());
+    const a = arena.start('a', { signal: controller.signal });
+    await arena.clock.advance(5);
+    controller.abort('stop');
+    await arena.clock.advance(0);
+    expect(a.error).toBe('stop');
+    expect(arena.log.at(-1)).toBe('a abandons');
+  });
+
+  it('granted after a lost reply: that is the one, nothing is undone', async () => {
+    const arena = new Arena();
+    const answers = [() => Promise.reject(reset()), async () => GRANTED];
+    arena.answer = () => (answers.shift() as () => Promise<Answer>)();
+    const a = arena.start('a');
+    await arena.clock.advance(50);
+    expect(a.value).toEqual(GRANTED);
+    expect(arena.log).toEqual(['a attempts', 'a attempts']);
+  });
+
+  it('busy after a lost reply: the lost one may still be on its way, so it is undone in the end', async () => {
+    const arena = new Arena();
+    const answers: (() => Promise<Answer>)[] = [() => Promise.reject(reset())];
+    arena.answer = () => answers.shift()?.() ?? Promise.resolve(busy());
+    const a = arena.start('a', { waitMs: 1_000 });
+    await arena.clock.advance(1_000);
+    expect(a.value).toMatchObject({ granted: false });
+    expect(arena.log.filter((entry) => entry === 'a abandons')).toHaveLength(1);
+    expect(arena.log.at(-1)).toBe('a abandons');
+  });
+
+  it('certainly not sent: there is nothing to undo', async () => {
+    const arena = new Arena();
+    arena.answer = () => Promise.reject(unreachable());
+    const a = arena.start('a', { waitMs: 1_000 });
+    await arena.clock.advance(4_000);
+    expect(a.error).toBeInstanceOf(DriverError);
+    expect(arena.log).not.toContain('a abandons');
+  });
+
+  it('refused: it rejects at once, and there is nothing to undo', async () => {
+    const arena = new Arena();
+    const error = refusal('WRONGTYPE Operation against a key holding the wrong kind of value');
+    arena.answer = () => Promise.reject(error);
+    const a = arena.start('a');
+    await arena.clock.advance(0);
+    expect(a.error).toBeInstanceOf(DriverError);
+    expect((a.error as Error).cause).toBe(error);
+    expect(arena.log).toEqual(['a attempts', 'a withdraws']);
+    expect(arena.isLineEmpty).toBe(true);
+  });
+
+  it('refused after a lost reply: the lost one is undone', async () => {
+    const arena = new Arena();
+    const errors = [reset(), refusal()];
+    arena.answer = () => Promise.reject(errors.shift());
+    const a = arena.start('a');
+    await arena.clock.advance(50);
+    expect(a.error).toBeInstanceOf(DriverError);
+    expect(arena.log.at(-1)).toBe('a abandons');
+  });
+
+  it('closed while an attempt is under way: it is undone', async () => {
+    const arena = new Arena();
+    arena.answer = () => new Promise(() => {});
+    const a = arena.start('a');
+    await arena.clock.advance(10);
+    void arena.bench.runtime.close();
+    await arena.clock.advance(0);
+    expect(a.error).toMatchObject({ code: 'ERR_CLOSED' });
+    expect(arena.log.at(-1)).toBe('a abandons');
+  });
+});
+
+describe('a server that cannot be reached', () => {
+  const hangs = () => new Promise<Answer>(() => {});
+  const breaks = () => Promise.reject(reset());
+  const isGone = () => Promise.reject(unreachable());
+
+  it.each([
+    ['does not answer', hangs, OutcomeUnknownError],
+    ['breaks the connection', breaks, OutcomeUnknownError],
+    ['is not there', isGone, DriverError],
+  ] as const)(
+    '%s: a limited wait settles by its limit and one command time-out',
+    async (_what, answer, type) => {
+      for (const waitMs of [0, 10, 1_000, 10_000]) {
+        const arena = new Arena();
+        arena.answer = answer;
+        const a = arena.start('a', { waitMs });
+        await arena.clock.advance(waitMs);
+        expect(a.state).toBe('pending');
+        await arena.clock.advance(3_000);
+        expect(a.error).toBeInstanceOf(type);
+        expect(arena.isLineEmpty).toBe(true);
+      }
+    },
+  );
+
+  it.each([
+    ['does not answer', hangs, OutcomeUnknownError],
+    ['breaks the connection', breaks, OutcomeUnknownError],
+    ['is not there', isGone, DriverError],
+  ] as const)(
+    '%s: a wait without a limit that was never answered settles by one command time-out',
+    async (_what, answer, type) => {
+      const arena = new Arena();
+      arena.answer = answer;
+      const a = arena.start('a');
+      await arena.clock.advance(2_999);
+      expect(a.state).toBe('pending');
+      await arena.clock.advance(1);
+      expect(a.error).toBeInstanceOf(type);
+    },
+  );
+
+  it('comes back within the time: it is had', async () => {
+    const arena = new Arena();
+    arena.answer = isGone;
+    const a = arena.start('a');
+    await arena.clock.advance(2_000);
+    arena.answer = async () => GRANTED;
+    await arena.clock.advance(1_000);
+    expect(a.value).toEqual(GRANTED);
+  });
+
+  it('after the waiter was told to wait: it waits out the outage', async () => {
+    const arena = new Arena();
+    const a = arena.start('a');
+    await arena.clock.advance(1_000);
+    arena.answer = breaks;
+    await arena.clock.advance(600_000);
+    expect(a.state).toBe('pending');
+    arena.answer = async () => GRANTED;
+    await arena.clock.advance(1_000);
+    expect(a.value).toEqual(GRANTED);
+  });
+
+  it('while the waiter queues behind others: it waits out the outage', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    arena.start('a', { signal: controller.signal });
+    const b = arena.start('b');
+    await arena.clock.advance(1_000);
+    arena.answer = isGone;
+    controller.abort('stop');
+    await arena.clock.advance(60_000);
+    expect(b.state).toBe('pending');
+    arena.answer = async () => GRANTED;
+    await arena.clock.advance(1_000);
+    expect(b.value).toEqual(GRANTED);
+  });
+
+  it('is not hammered', async () => {
+    const arena = new Arena();
+    arena.answer = isGone;
+    arena.start('a', { waitMs: 57_000 });
+    await arena.clock.advance(60_000);
+    // A pause is at most a second, and at least half of that once it has grown.
+    expect(arena.attemptedAt.length).toBeLessThan(140);
+    expect(arena.attemptedAt.length).toBeGreaterThan(59);
+  });
+});
+
+describe('spinning', () => {
+  it('tries after the pauses it is given, and subscribes to nothing', async () => {
+    const arena = new Arena();
+    const pauses = [5, 10, 20, 40];
+    const waiting: Waiting = { kind: 'spin', nextDelayMs: () => pauses.shift() ?? 100 };
+    const startedAt = arena.clock.now();
+    const a = arena.start('a', { waiting });
+    await arena.clock.advance(74);
+    expect(arena.attemptedAt.map((at) => at - startedAt)).toEqual([0, 5, 15, 35]);
+    arena.isFree = true;
+    await arena.clock.advance(1);
+    expect(a.value).toEqual(GRANTED);
+    expect(arena.bench.driver.openings).toBe(0);
+  });
+
+  it('ends with its wait', async () => {
+    const arena = new Arena();
+    const a = arena.start('a', { waitMs: 50, waiting: { kind: 'spin', nextDelayMs: () => 20 } });
+    await arena.clock.advance(50);
+    expect(a.value).toMatchObject({ granted: false });
+    expect(arena.attemptedAt).toHaveLength(3);
+  });
+});

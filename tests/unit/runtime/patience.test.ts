@@ -1,0 +1,130 @@
+/** How long one call waits, and that it leaves nothing behind. */
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { EXPIRED, Patience } from '../../../src/runtime/patience.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+import { defer, watchPromise } from './deferred.ts';
+
+const never = new Promise<never>(() => {});
+
+describe('Patience', () => {
+  it('answers with what it waited for', async () => {
+    const clock = new ManualClock();
+    const patience = new Patience(clock, 100, []);
+    expect(await patience.wait(Promise.resolve('it'))).toBe('it');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('expires at its end and not before', async () => {
+    const clock = new ManualClock();
+    const patience = new Patience(clock, 100, []);
+    const wait = watchPromise(patience.wait(never));
+    await clock.advance(99);
+    expect(wait.state).toBe('pending');
+    expect(patience.isOver).toBe(false);
+    await clock.advance(1);
+    expect(wait).toEqual({ state: 'resolved', value: EXPIRED });
+    expect(patience.isOver).toBe(true);
+  });
+
+  it('several waits share one end', async () => {
+    const clock = new ManualClock();
+    const patience = new Patience(clock, 100, []);
+    const first = patience.wait(new Promise<void>((resolve) => clock.after(60, resolve)));
+    await clock.advance(60);
+    await first;
+    const second = watchPromise(patience.wait(never));
+    await clock.advance(40);
+    expect(second).toEqual({ state: 'resolved', value: EXPIRED });
+  });
+
+  it('may wait until another time than its own end', async () => {
+    const clock = new ManualClock();
+    const patience = new Patience(clock, 100, []);
+    const wait = watchPromise(patience.wait(never, clock.now() + 500));
+    await clock.advance(499);
+    expect(wait.state).toBe('pending');
+    await clock.advance(1);
+    expect(wait.value).toBe(EXPIRED);
+  });
+
+  it('waits without a timer when there is no end', async () => {
+    const clock = new ManualClock();
+    const patience = new Patience(clock, Number.POSITIVE_INFINITY, []);
+    const wait = watchPromise(patience.wait(never));
+    expect(clock.pendingTimers).toBe(0);
+    await clock.advance(1e12);
+    expect(wait.state).toBe('pending');
+  });
+
+  it('waits longer than a timer of Node can', async () => {
+    const clock = new ManualClock();
+    const patience = new Patience(clock, 2 ** 40, []);
+    const wait = watchPromise(patience.wait(never));
+    await clock.advance(2 ** 40 - 1);
+    expect(wait.state).toBe('pending');
+    await clock.advance(1);
+    expect(wait.value).toBe(EXPIRED);
+  });
+
+  it('rejects at once with the reason of whichever signal aborts', async () => {
+    for (const which of [0, 1]) {
+      const clock = new ManualClock();
+      const controllers = [new AbortController(), new AbortController()];
+      const signals = controllers.map(({ signal }) => signal);
+      const patience = new Patience(clock, 100, [...signals, undefined]);
+      const wait = watchPromise(patience.wait(never));
+      const reason = new Error('stop');
+      controllers[which]?.abort(reason);
+      await clock.advance(0);
+      expect(wait).toEqual({ state: 'rejected', error: reason });
+      expect(clock.pendingTimers).toBe(0);
+      expect(() => patience.throwIfAborted()).toThrow(reason);
+    }
+  });
+
+  it('does not begin with a signal that is aborted already', () => {
+    const reason = new Error('too late');
+    expect(() => new Patience(new ManualClock(), 100, [AbortSignal.abort(reason)])).toThrow(reason);
+  });
+
+  it('listens to a signal once for all its waits, and not at all when it is disposed of', async () => {
+    const clock = new ManualClock();
+    const { signal } = new AbortController();
+    {
+      using patience = new Patience(clock, 100, [signal]);
+      for (let i = 0; i < 20; i += 1) await patience.wait(Promise.resolve());
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    }
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
+  it('leaves a rejection that comes after the abort to itself', async () => {
+    const clock = new ManualClock();
+    const controller = new AbortController();
+    const patience = new Patience(clock, 100, [controller.signal]);
+    const late = defer();
+    const wait = watchPromise(patience.wait(late.promise));
+    controller.abort('stop');
+    late.reject(new Error('nobody should see this'));
+    await clock.advance(0);
+    expect(wait).toEqual({ state: 'rejected', error: 'stop' });
+  });
+
+  it('what settles second does not take the abort away from the wait that follows', async () => {
+    const clock = new ManualClock();
+    const controller = new AbortController();
+    const patience = new Patience(clock, Number.POSITIVE_INFINITY, [controller.signal]);
+    const slow = defer();
+    const first = patience.wait(slow.promise, clock.now() + 10);
+    await clock.advance(10);
+    expect(await first).toBe(EXPIRED);
+
+    const second = watchPromise(patience.wait(never));
+    slow.resolve();
+    await clock.advance(0);
+    controller.abort('stop');
+    await clock.advance(0);
+    expect(second).toEqual({ state: 'rejected', error: 'stop' });
+  });
+});

@@ -1,0 +1,91 @@
+/** Cleaning up in the background: repeated until answered, for as long as it matters. */
+import { describe, expect, it } from 'vitest';
+import { Settler } from '../../../src/runtime/settler.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+import { Reports } from './bench.ts';
+import { defer, refusal, reset, watchPromise } from './deferred.ts';
+
+function setUp() {
+  const clock = new ManualClock();
+  const reports = new Reports();
+  return { clock, reports, settler: new Settler(clock, reports.report) };
+}
+
+describe('Settler', () => {
+  it('repeats until the server has answered', async () => {
+    const { clock, reports, settler } = setUp();
+    let calls = 0;
+    settler.settle('release "x"', 30_000, async () => {
+      calls += 1;
+      if (calls < 4) throw reset();
+    });
+    await clock.advance(30_000);
+    expect(calls).toBe(4);
+    expect(reports.all).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('gives up when the time is over, and reports why', async () => {
+    const { clock, reports, settler } = setUp();
+    const error = reset();
+    let calls = 0;
+    settler.settle('release "x"', 5_000, async () => {
+      calls += 1;
+      throw error;
+    });
+    await clock.advance(10_000);
+    expect(reports.of('error')).toEqual([{ error, during: 'release "x"' }]);
+    const before = calls;
+    await clock.advance(60_000);
+    expect(calls).toBe(before);
+  });
+
+  it('does not repeat what the server refuses', async () => {
+    const { clock, reports, settler } = setUp();
+    const error = refusal();
+    let calls = 0;
+    settler.settle('release "x"', 30_000, async () => {
+      calls += 1;
+      throw error;
+    });
+    await clock.advance(30_000);
+    expect(calls).toBe(1);
+    expect(reports.of('error')).toEqual([{ error, during: 'release "x"' }]);
+  });
+
+  it('is drained when every task has ended, however it ended', async () => {
+    const { clock, settler } = setUp();
+    const answer = defer();
+    settler.settle('a', 30_000, () => answer.promise);
+    settler.settle('b', 30_000, () => Promise.reject(refusal()));
+    const drained = watchPromise(settler.drained());
+    await clock.advance(0);
+    expect(drained.state).toBe('pending');
+    answer.resolve();
+    await clock.advance(0);
+    expect(drained.state).toBe('resolved');
+  });
+
+  it('is drained at once without tasks', async () => {
+    await setUp().settler.drained();
+  });
+
+  it('makes no further attempt once closed, neither after an answer nor after a pause', async () => {
+    const { clock, settler } = setUp();
+    const answer = defer();
+    const calls: string[] = [];
+    settler.settle('under way', 30_000, () => {
+      calls.push('under way');
+      return answer.promise;
+    });
+    settler.settle('pausing', 30_000, () => {
+      calls.push('pausing');
+      return Promise.reject(reset());
+    });
+    await clock.advance(0);
+    settler.close();
+    answer.reject(reset());
+    await clock.advance(30_000);
+    expect(calls).toEqual(['under way', 'pausing']);
+  });
+});

@@ -1,0 +1,360 @@
+/** Renewals: when they are sent, in what company, and what becomes of holds when they fail. */
+import { describe, expect, it } from 'vitest';
+import { Bench, HandDrivenProtocol, NotingRenewal } from './bench.ts';
+import { defer, refusal, reset, unreachable } from './deferred.ts';
+
+function setUp(settings: { watchdogMs?: number; commandTimeoutMs?: number } = {}) {
+  const bench = new Bench(settings);
+  const renewal = new NotingRenewal(bench.clock);
+  const protocol = (name: string, by = renewal) => new HandDrivenProtocol(name, by);
+  const startedAt = bench.clock.now();
+  return { bench, clock: bench.clock, renewal, protocol, reports: bench.reports, startedAt };
+}
+
+describe('when renewals are sent', () => {
+  it('at a third of the lease, again and again', async () => {
+    const { bench, clock, renewal, protocol, startedAt } = setUp();
+    const { tenure } = bench.hold(protocol('a'));
+    await clock.advance(8_900);
+    expect(renewal.calls).toHaveLength(0);
+    await clock.advance(1_100);
+    expect(renewal.calls).toHaveLength(1);
+    expect(renewal.calls[0]).toMatchObject({ keys: ['a'], owners: ['c:a'], counts: [1], leaseMs: 30_000 });
+    await clock.advance(290_000);
+    let before = startedAt;
+    for (const { atMs } of renewal.calls) {
+      expect(atMs - before).toBeLessThanOrEqual(10_000);
+      expect(atMs - before).toBeGreaterThanOrEqual(8_900);
+      before = atMs;
+    }
+    expect(tenure.isHeld).toBe(true);
+  });
+
+  it.each([100, 150, 300, 999, 1_000, 1_500, 3_000, 10_000])(
+    'in time for a lease of %d ms, also right after the start',
+    async (watchdogMs) => {
+      const { bench, clock, renewal, protocol, startedAt } = setUp({ watchdogMs });
+      const { entry } = bench.hold(protocol('a'));
+      await clock.advance(watchdogMs * 10);
+      expect(entry.reasons).toEqual([]);
+      expect((renewal.calls[0]?.atMs ?? Number.POSITIVE_INFINITY) - startedAt).toBeLessThanOrEqual(
+        watchdogMs / 3 + 1,
+      );
+      expect(renewal.calls.length).toBeGreaterThanOrEqual(29);
+    },
+  );
+
+  it('in time for a short lease that begins while the watchdog waits for something else', async () => {
+    const { bench, clock, protocol } = setUp({ watchdogMs: 300 });
+    bench.hold(protocol('leased'), { renewed: false, leaseMs: 60_000 });
+    await clock.advance(10);
+    const { entry } = bench.hold(protocol('a'));
+    await clock.advance(5_000);
+    expect(entry.reasons).toEqual([]);
+  });
+
+  it('not for a hold with a lease of its own', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const { entry } = bench.hold(protocol('a'), { renewed: false, leaseMs: 20_000 });
+    await clock.advance(60_000);
+    expect(renewal.calls).toEqual([]);
+    expect(entry.reasons).toEqual(['expired']);
+  });
+
+  it('no more once the hold is given back, and no timer stays', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const { entry, tenure } = bench.hold(protocol('a'));
+    await clock.advance(12_000);
+    await tenure.leave(entry);
+    const before = renewal.calls.length;
+    await clock.advance(60_000);
+    expect(renewal.calls).toHaveLength(before);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('no more once it is closed', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    bench.hold(protocol('a'));
+    bench.runtime.watchdog.close();
+    await clock.advance(20_000);
+    expect(renewal.calls).toEqual([]);
+  });
+});
+
+describe('batches', () => {
+  it('hold at most 100 locks', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    for (let i = 0; i < 250; i += 1) bench.hold(protocol(`${i}`));
+    await clock.advance(10_000);
+    expect(renewal.calls.map(({ keys }) => keys.length)).toEqual([100, 100, 50]);
+    expect(new Set(renewal.calls.flatMap(({ keys }) => keys)).size).toBe(250);
+  });
+
+  it('gather holds that were taken shortly after one another', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    for (let i = 0; i < 20; i += 1) {
+      bench.hold(protocol(`${i}`));
+      await clock.advance(40);
+    }
+    await clock.advance(10_000);
+    expect(renewal.calls.length).toBeLessThanOrEqual(2);
+    expect(renewal.calls.flatMap(({ keys }) => keys)).toHaveLength(20);
+  });
+
+  it('of one kind do not wait for another kind that gets no answer', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const stuck = new NotingRenewal(clock);
+    stuck.answer = () => new Promise(() => {});
+    const a = bench.hold(protocol('a', stuck));
+    const b = bench.hold(protocol('b', renewal));
+    await clock.advance(60_000);
+    expect(stuck.calls).toHaveLength(1);
+    expect(renewal.calls.length).toBeGreaterThanOrEqual(5);
+    expect(b.tenure.isHeld).toBe(true);
+    expect(a.tenure.isHeld).toBe(false);
+  });
+
+  it('of one kind do not wait for another kind that fails', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const failing = new NotingRenewal(clock);
+    failing.answer = () => Promise.reject(unreachable());
+    bench.hold(protocol('a', failing));
+    const b = bench.hold(protocol('b', renewal));
+    await clock.advance(60_000);
+    expect(b.entry.reasons).toEqual([]);
+    expect(renewal.calls.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('that are refused are split: one bad key does not take the others with it', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    renewal.answer = async (keys) => {
+      if (keys.includes('bad')) throw refusal();
+      return keys.map(() => 1);
+    };
+    const good = ['a', 'b', 'c'].map((name) => bench.hold(protocol(name)));
+    const bad = bench.hold(protocol('bad'));
+    await clock.advance(120_000);
+    for (const { entry } of good) expect(entry.reasons).toEqual([]);
+    expect(bad.entry.reasons).toEqual(['unreachable']);
+    expect(reports.of('lost')).toHaveLength(1);
+  });
+});
+
+describe('a renewal that fails', () => {
+  it('is repeated with short pauses until the deadline, not at the next third', async () => {
+    const { bench, clock, renewal, protocol, startedAt } = setUp();
+    renewal.answer = () => Promise.reject(unreachable());
+    const { entry } = bench.hold(protocol('a'));
+    await clock.advance(28_197);
+    expect(entry.reasons).toEqual([]);
+    const times = renewal.calls.map(({ atMs }) => atMs);
+    expect(times.length).toBeGreaterThan(18);
+    for (let i = 1; i < times.length; i += 1) {
+      expect((times[i] as number) - (times[i - 1] as number)).toBeLessThanOrEqual(1_000);
+    }
+    await clock.advance(1);
+    expect(entry.reasons).toEqual(['unreachable']);
+    const before = renewal.calls.length;
+    await clock.advance(60_000);
+    expect(renewal.calls).toHaveLength(before);
+    expect(clock.now()).toBeGreaterThan(startedAt + 30_000);
+  });
+
+  it('puts the hold at risk once, however often it is repeated', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    const error = unreachable();
+    renewal.answer = () => Promise.reject(error);
+    bench.hold(protocol('a'));
+    await clock.advance(20_000);
+    expect(reports.of('atRisk')).toEqual([
+      { name: 'a', owner: 'c:a', remainingMs: expect.any(Number), error },
+    ]);
+    expect(reports.of('atRisk')[0]?.remainingMs).toBeGreaterThan(15_000);
+  });
+
+  it('and then succeeds, keeps the hold; the next failure puts it at risk anew', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    const fail = () => Promise.reject(unreachable());
+    const succeed = renewal.answer;
+    renewal.answer = fail;
+    const { entry, tenure } = bench.hold(protocol('a'));
+    await clock.advance(20_000);
+    renewal.answer = succeed;
+    await clock.advance(1_000);
+    expect(tenure.remainingMs).toBeGreaterThan(27_000);
+    await clock.advance(60_000);
+    expect(entry.reasons).toEqual([]);
+    renewal.answer = fail;
+    await clock.advance(15_000);
+    expect(reports.of('atRisk')).toHaveLength(2);
+  });
+
+  it('counts its success from when that attempt was sent', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const answer = defer<readonly number[]>();
+    renewal.answer = () => answer.promise;
+    const { tenure } = bench.hold(protocol('a'));
+    await clock.advance(15_000);
+    const sentAt = renewal.calls[0]?.atMs ?? 0;
+    answer.resolve([1]);
+    await clock.advance(0);
+    expect(tenure.remainingMs).toBeCloseTo(sentAt + 28_198 - clock.now());
+  });
+
+  it('throws nothing at anybody, whatever it fails with', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    for (const error of [undefined, null, 'text', new Error('x'), refusal(), reset()]) {
+      renewal.answer = () => Promise.reject(error);
+      const { entry } = bench.hold(protocol('a'));
+      await clock.advance(30_000);
+      expect(entry.reasons).toEqual(['unreachable']);
+    }
+  });
+
+  it('does not repeat for what was given back meanwhile', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    renewal.answer = () => Promise.reject(unreachable());
+    const a = bench.hold(protocol('a'));
+    bench.hold(protocol('b'));
+    await clock.advance(15_000);
+    await a.tenure.leave(a.entry);
+    const before = renewal.calls.length;
+    await clock.advance(5_000);
+    expect(renewal.calls.length).toBeGreaterThan(before);
+    for (const { keys } of renewal.calls.slice(before)) expect(keys).toEqual(['b']);
+    expect(reports.of('lost')).toEqual([]);
+  });
+});
+
+describe('what the server says', () => {
+  it('not its owner any more: lost at once', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    renewal.answer = async (keys) => keys.map((key) => (key === 'a' ? 0 : 1));
+    const a = bench.hold(protocol('a'));
+    const b = bench.hold(protocol('b'));
+    await clock.advance(10_000);
+    expect(a.entry.reasons).toEqual(['notOwner']);
+    expect(b.entry.reasons).toEqual([]);
+    expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'notOwner' }]);
+  });
+
+  it('of a hold given back while it was asked is no loss', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    const answer = defer<readonly number[]>();
+    renewal.answer = () => answer.promise;
+    const { entry, tenure } = bench.hold(protocol('a'));
+    await clock.advance(10_000);
+    expect(renewal.calls).toHaveLength(1);
+    expect(await tenure.leave(entry)).toBe(true);
+    answer.resolve([0]);
+    await clock.advance(60_000);
+    expect(entry.reasons).toEqual([]);
+    expect(reports.all).toEqual([]);
+    expect(renewal.calls).toHaveLength(1);
+  });
+
+  it('yes, but too late: the hold stays lost, and is released', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const answer = defer<readonly number[]>();
+    renewal.answer = () => answer.promise;
+    const lock = protocol('a');
+    const { entry, tenure } = bench.hold(lock);
+    await clock.advance(29_000);
+    expect(entry.reasons).toEqual(['expired']);
+    expect(lock.calls).toEqual([]);
+    answer.resolve([1]);
+    await clock.advance(0);
+    expect(tenure.isHeld).toBe(false);
+    expect(entry.reasons).toEqual(['expired']);
+    expect(lock.calls).toEqual(['release 90000']);
+  });
+});
+
+describe('an event loop that was blocked', () => {
+  it.each([0.5, 0.6, 0.7, 0.8, 0.9])(
+    'for %f of the lease: the hold is kept, and renewed first thing',
+    async (share) => {
+      const { bench, clock, renewal, protocol, reports } = setUp();
+      const { entry, tenure } = bench.hold(protocol('a'));
+      clock.jump(30_000 * share);
+      await clock.advance(0);
+      expect(renewal.calls).toHaveLength(1);
+      expect(tenure.remainingMs).toBeGreaterThan(28_000);
+      await clock.advance(60_000);
+      expect(entry.reasons).toEqual([]);
+      expect(reports.of('lost')).toEqual([]);
+    },
+  );
+
+  it.each([28_199, 29_500, 30_001, 300_000])(
+    'for %d ms, past what the hold can be relied on: lost before any renewal is sent',
+    async (blockedMs) => {
+      const { bench, clock, renewal, protocol } = setUp();
+      const { entry } = bench.hold(protocol('a'));
+      clock.jump(blockedMs);
+      await clock.advance(0);
+      expect(entry.reasons).toEqual(['expired']);
+      await clock.advance(60_000);
+      expect(renewal.calls).toEqual([]);
+    },
+  );
+
+  it('is reported with how late the timer came', async () => {
+    const { bench, clock, protocol, reports } = setUp();
+    bench.hold(protocol('a'));
+    await clock.advance(5_000);
+    clock.jump(3_000);
+    await clock.advance(0);
+    expect(reports.of('stalled')).toHaveLength(1);
+    const lateMs = reports.of('stalled')[0]?.lateMs ?? 0;
+    expect(lateMs).toBeGreaterThanOrEqual(2_000);
+    expect(lateMs).toBeLessThanOrEqual(3_000);
+  });
+
+  it('is not reported when it was not', async () => {
+    const { bench, clock, protocol, reports } = setUp();
+    bench.hold(protocol('a'));
+    await clock.advance(120_000);
+    expect(reports.of('stalled')).toEqual([]);
+  });
+});
+
+describe('a machine that was suspended', () => {
+  it('past the lease: every hold is lost as soon as it wakes, renewed or not', async () => {
+    const { bench, clock, renewal, protocol, reports } = setUp();
+    const a = bench.hold(protocol('a'));
+    const b = bench.hold(protocol('b'), { renewed: false, leaseMs: 20_000 });
+    const long = bench.hold(protocol('c'), { renewed: false, leaseMs: 600_000 });
+    await clock.advance(1_500);
+    clock.suspend(60_000);
+    await clock.advance(1_000);
+    expect(a.entry.reasons).toEqual(['suspended']);
+    expect(b.entry.reasons).toEqual(['suspended']);
+    expect(long.entry.reasons).toEqual([]);
+    expect(reports.of('lost')).toHaveLength(2);
+    expect(renewal.calls).toEqual([]);
+  });
+
+  it('not past the lease: the hold is kept', async () => {
+    const { bench, clock, protocol } = setUp();
+    const { entry, tenure } = bench.hold(protocol('a'));
+    clock.suspend(15_000);
+    await clock.advance(1_000);
+    expect(tenure.remainingMs).toBeGreaterThan(11_000);
+    expect(tenure.remainingMs).toBeLessThan(12_500);
+    await clock.advance(60_000);
+    expect(entry.reasons).toEqual([]);
+  });
+
+  it('is noticed for every hold, also when one of them was asked first', async () => {
+    const { bench, clock, protocol } = setUp();
+    const a = bench.hold(protocol('a'), { renewed: false, leaseMs: 20_000 });
+    const b = bench.hold(protocol('b'), { renewed: false, leaseMs: 20_000 });
+    await clock.advance(500);
+    clock.suspend(60_000);
+    expect(a.tenure.remainingMs).toBe(0);
+    expect(() => a.tenure.assertHeld()).toThrow(/suspended/);
+    await clock.advance(1_000);
+    expect(b.entry.reasons).toEqual(['suspended']);
+  });
+});
