@@ -16,7 +16,7 @@ import { Crowds } from './primitives/crowd.ts';
 import { ExclusiveLock, type LockContext } from './primitives/exclusive-lock.ts';
 import { FairProtocol } from './primitives/fair-lock.ts';
 import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './primitives/fenced-lock.ts';
-import { type FencedRegister, GuardedRegister } from './primitives/fenced-register.ts';
+import { type FencedRegister, GuardedRegister, RegisterWriter } from './primitives/fenced-register.ts';
 import type { Lock } from './primitives/lock.ts';
 import { MultiLock } from './primitives/multi-lock.ts';
 import { HeldPermits } from './primitives/permit.ts';
@@ -104,6 +104,7 @@ export class Holdfast implements AsyncDisposable {
   readonly #wire: Wire;
   readonly #synchronizers: SynchronizerContext;
   readonly #permits: HeldPermits;
+  readonly #writer = new RegisterWriter(this.id);
   readonly #renewReentrant: Renew;
   readonly #renewSimple: Renew;
   readonly #renewReadWrite: ReadWriteRenewals;
@@ -113,7 +114,6 @@ export class Holdfast implements AsyncDisposable {
   #forgetSignals: (() => void) | undefined;
   #capabilities: Promise<Capabilities> | undefined;
   #warnedOfPublish = false;
-  #lastSequence = 0;
   #closing: Promise<void> | undefined;
 
   private constructor({ driver, options, clock = new SystemClock(), whenClosed }: Parts) {
@@ -248,20 +248,37 @@ export class Holdfast implements AsyncDisposable {
     return this.#lock(new ReentrantProtocol(this.#wire, checkName(name), this.#renewReentrant, spin));
   }
 
-  /** The reentrant lock with fencing tokens: `hold.token` rises with every hold. */
+  /**
+   * The reentrant lock with fencing tokens: `hold.token` rises with every hold.
+   *
+   * @example
+   * ```ts
+   * const stock = client.getFencedLock('stock:7');
+   * const first = await stock.withLock((hold) => hold.token);
+   * const second = await stock.withLock((hold) => hold.token);
+   * console.log(second > first); // true
+   * ```
+   */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     this.#used();
     return new ExclusiveFencedLock(this.#context, this.#wire, checkName(name), this.#renewReentrant, options);
   }
 
-  /** A value in Redis that only the newest token of a fenced lock can write. */
+  /**
+   * A value in Redis that only the newest token of a fenced lock can write.
+   *
+   * @example
+   * ```ts
+   * const level = client.getFencedRegister('stock:7');
+   * await client.getFencedLock('stock:7').withLock(async ({ token }) => {
+   *   const before = Number((await level.read(token))?.value ?? 0);
+   *   await level.write(String(before + 1), token); // throws StaleTokenError for a holder that slept too long
+   * });
+   * ```
+   */
   getFencedRegister(name: string): FencedRegister {
     this.#used();
-    const nextSequence = () => {
-      this.#lastSequence += 1;
-      return this.#lastSequence;
-    };
-    return new GuardedRegister(this.#runtime, this.#wire, checkName(name), nextSequence);
+    return new GuardedRegister(this.#runtime, this.#wire, checkName(name), this.#writer);
   }
 
   /** The plain `SET key token NX PX` lock, for sharing keys with redlock-style libraries. */

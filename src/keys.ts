@@ -54,6 +54,11 @@ export function tokenKey(name: string): string {
   return prefixed('redisson_lock_token', name);
 }
 
+/** A value that only the newest token writes. Apart from the lock, so that both may have one name. */
+export function registerKey(name: string): string {
+  return prefixed('holdfast_register', name);
+}
+
 /** Where the releases of a read/write lock are announced. */
 export function readWriteChannel(name: string): string {
   return prefixed('redisson_rwlock', name);

@@ -15,25 +15,35 @@
 if leaseMs < 1 or retentionMs < 0 then
   return redis.error_reply('ERR a lease must be positive and a retention not negative')
 end
-local last = redis.call('GET', token)
-if redis.call('EXISTS', lock) == 0 then
-  if redis.call('EXISTS', ended) == 1 then
-    return { 'ended' }
+local isHeld = redis.call('EXISTS', lock) == 1
+if isHeld and redis.call('HEXISTS', lock, owner) == 0 then
+  return { 'busy', redis.call('PTTL', lock) }
+end
+if not isHeld and redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local given = redis.call('GET', token)
+-- A repeat answers what the first delivery gave. Should that be lost by now, a new one keeps the order as well.
+if not isHeld or not given then
+  local last = tonumber(given or '0')
+  -- The last number that a client can tell from the next is 2^53 - 1.
+  if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
+    return redis.error_reply('ERR the last token given is no number that can be counted on from')
   end
   local time = redis.call('TIME')
   local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
-  local given = string.format('%.0f', math.max((tonumber(last) or 0) + 1, micros))
+  local higher = math.max(last + 1, micros)
+  given = string.format('%.0f', higher)
   if retentionMs > 0 then
-    redis.call('SET', token, given, 'PX', retentionMs)
+    -- Never forgotten before the clock has passed it: after that, the clock alone makes the next one higher.
+    local keptMs = retentionMs + math.ceil((higher - micros) / 1000)
+    redis.call('SET', token, given, 'PX', string.format('%.0f', keptMs))
   else
     redis.call('SET', token, given)
   end
+end
+if not isHeld then
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
-  return { 'held', given }
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  raiseLease(lock, leaseMs)
-  return { 'held', last or '0' }
-end
-return { 'busy', redis.call('PTTL', lock) }
+raiseLease(lock, leaseMs)
+return { 'held', given }

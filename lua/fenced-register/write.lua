@@ -1,19 +1,21 @@
 --- Writes a value, unless a newer token has been seen.
 ---
---- Within one token the writes are numbered, so that one that arrives late does not undo the next.
+--- Every writer numbers its writes, so that one that is delivered again, or late, does not undo the next.
 ---
---- @key register   hash    value, and the token and number of the write it comes from
+--- @key register   hash    value, the token it was written with, the newest seen, and the last write of each writer
 --- @arg value      string
 --- @arg token      integer
+--- @arg writer     string
 --- @arg sequence   integer
 --- @returns { 'written' } | { 'stale', token }
-local seen = redis.call('HMGET', register, 'token', 'sequence')
-local seenToken, seenSequence = tonumber(seen[1]) or 0, tonumber(seen[2]) or 0
-if token < seenToken then
-  return { 'stale', string.format('%.0f', seenToken) }
+--- @include lib/show-token
+local newest = showToken(register, token)
+if token < newest then
+  return { 'stale', string.format('%.0f', newest) }
 end
-if token > seenToken or sequence > seenSequence then
-  local newest = { string.format('%.0f', token), string.format('%.0f', sequence) }
-  redis.call('HSET', register, 'value', value, 'token', newest[1], 'sequence', newest[2])
+local own = 'writer:' .. writer
+if sequence > (tonumber(redis.call('HGET', register, own)) or 0) then
+  local numbers = { string.format('%.0f', token), string.format('%.0f', sequence) }
+  redis.call('HSET', register, 'value', value, 'token', numbers[1], own, numbers[2])
 end
 return { 'written' }

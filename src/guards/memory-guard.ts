@@ -2,9 +2,13 @@
  * A guard for what lives in this process: a cache, a file it alone writes, a device.
  */
 import { StaleTokenError } from '../errors.ts';
+import { checkToken } from '../options.ts';
 
 /**
  * Lets work through in the order of its tokens: once a token was seen, lower ones are refused.
+ *
+ * It belongs to whoever owns the resource, one for all who write to it. It forgets everything with its process:
+ * a resource that outlives that keeps its token itself.
  *
  * @example
  * ```ts
@@ -18,11 +22,15 @@ export class MemoryGuard {
   readonly #newest = new Map<string, number>();
 
   /**
-   * To be called right before the resource is changed.
+   * To be called right before the resource is changed, with nothing awaited in between; and before it is read by
+   * somebody who is going to write what becomes of it.
    *
    * @throws StaleTokenError when a higher token was admitted before
+   * @throws OptionError when it is no token
    */
   admit(resource: string, token: number): void {
+    // What is neither higher nor lower, such as NaN, would open the guard for everybody.
+    checkToken(token);
     const newest = this.#newest.get(resource) ?? 0;
     if (token < newest) throw new StaleTokenError(resource, token, newest);
     this.#newest.set(resource, token);

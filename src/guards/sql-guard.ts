@@ -19,7 +19,11 @@ const PARAMETER = /^(\$\d+|\?\d*|[:@$][A-Za-z_]\w*)$/;
  * The fragments for a row that has a column for the last token (an integer of 64 bits, or NULL at first).
  * An UPDATE that changes no row was refused, or the row is not there.
  *
+ * Who is going to write what it makes of the row's old values first makes an UPDATE that sets nothing but the
+ * token, then reads: from then on older tokens are refused.
+ *
  * @param parameter where the statement expects the token; a bare `?` stands twice and is bound twice
+ * @param column    may be qualified where the name alone would be ambiguous, as in an upsert
  *
  * @example
  * ```ts
@@ -37,8 +41,10 @@ export function sqlGuard(parameter: string, column = 'fence_token'): SqlGuard {
   if (typeof column !== 'string' || !COLUMN.test(column)) {
     throw new OptionError('The column must be a plain SQL identifier');
   }
+  // What is set is named without its table, in every dialect.
+  const own = column.slice(column.indexOf('.') + 1);
   return {
-    set: `${column} = ${parameter}`,
+    set: `${own} = ${parameter}`,
     where: `(${column} IS NULL OR ${column} <= ${parameter})`,
   };
 }

@@ -159,6 +159,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     signal: AbortSignal | undefined,
   ): Promise<(() => void) | null> {
     const { identity } = this.protocol;
+    if (this.#shared) return () => {};
     using patience = this.context.runtime.patience(waitMs, signal);
     const { turns } = section.owner.interestIn(identity);
     if (!(await turns.enter(section, patience))) return null;
@@ -222,6 +223,11 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     const { runtime } = this.context;
     const claim = await this.#claim(who, wish, patience);
     if (claim === null) return null;
+    if (runtime.isClosed) {
+      // Closed in the moment of the grant, after everything that was held had been released.
+      bar(runtime, claim.protocol, claim.grant.owner, claim.grant.leaseMs);
+      runtime.assertOpen();
+    }
     const hold = new LockHold(runtime, this.name, wish);
     const tenure = new Tenure(runtime, claim.protocol, claim.grant, hold, () => remember?.(undefined));
     remember?.(tenure);
@@ -267,7 +273,8 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       },
     };
     const outcome = await acquire(contest, runtime.line(line), patience, runtime);
-    return outcome.granted ? { protocol, grant: outcome.value } : null;
+    if (!outcome.granted) return null;
+    return { protocol, grant: { ...outcome.value, doubtful: outcome.doubtful } };
   }
 
   #ownerFor(given: unknown): Owner | undefined {

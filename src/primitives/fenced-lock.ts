@@ -2,56 +2,73 @@
  * The fenced lock: the reentrant lock, with a number that rises with every hold.
  *
  * A holder can stall past its lease just before a write. The resource it writes to can tell, if every write
- * carries the token and one lower than the last is refused; see the guards.
+ * carries the token and one lower than the last is refused; that half is left to the guards.
  */
 import { endedKey, tokenKey } from '../keys.ts';
 import { checkOptions } from '../options.ts';
+import type { Owner } from '../runtime/owner.ts';
 import { persist } from '../runtime/persist.ts';
 import type { AcquireAnswer, Renew } from '../runtime/protocol.ts';
 import { fencedLockAcquire, fencedLockLastToken } from '../scripts/generated.ts';
 import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
-import type { Hold } from './hold.ts';
-import type { Lock } from './lock.ts';
+import type { Hold, HoldOptions, LockHold } from './hold.ts';
+import type { Lock, WithLockOptions } from './lock.ts';
 import { ReentrantProtocol } from './reentrant-lock.ts';
 import type { Wire } from './wire.ts';
 
 /** A hold with its fencing token. */
 export interface FencedHold extends Hold {
-  /** Higher than that of every earlier hold of this lock; the same when the lock is entered again. */
+  /**
+   * Higher than that of every earlier hold of this lock; the same when the lock is entered again. It stays
+   * readable when the hold is over: whether it still counts is for the guard to say.
+   */
   readonly token: number;
 }
 
+/**
+ * A lock whose holds have tokens, for resources that check them.
+ *
+ * Who holds the same name as a plain lock cannot re-enter it here, where a token is promised: `ReentryError`.
+ *
+ * @example
+ * ```ts
+ * const stock = client.getFencedLock('stock:7');
+ * await stock.withLock(async (outer) => {
+ *   await stock.withLock((inner) => console.log(inner.token === outer.token)); // true
+ * });
+ * ```
+ */
 export interface FencedLock extends Lock<FencedHold> {
-  /** The last token given to anybody; 0 when none was. Any client may ask. */
+  /** The last token given to anybody; 0 when none is known. Any client may ask. */
   getToken(): Promise<number>;
 }
 
 export interface FencedLockOptions {
   /**
-   * How long the server keeps the last token after it was given. Left out: for ever, which is what Redisson
-   * clients need. Tokens go on rising when it is forgotten, since none is lower than the server's clock.
+   * How long the server keeps the last token after it was given, from 60 000. Left out: for ever, which is what
+   * Redisson clients need. Tokens go on rising when it is forgotten, since none is lower than the server's clock.
    */
   tokenRetentionMs?: number | undefined;
 }
 
 class FencedProtocol extends ReentrantProtocol {
-  readonly token: string;
+  readonly #token: string;
   readonly #retentionMs: number;
 
   constructor(wire: Wire, name: string, renew: Renew, retentionMs: number) {
     super(wire, name, renew);
-    this.token = tokenKey(this.key);
+    this.#token = tokenKey(this.key);
     this.#retentionMs = retentionMs;
   }
 
   override async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.token };
+    const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
     return this.notEnded(await fencedLockAcquire.run(this.wire.driver, keys, args), owner);
   }
 
   async lastToken(): Promise<number> {
-    return (await fencedLockLastToken.run(this.wire.driver, { token: this.token }, {})).value;
+    return (await fencedLockLastToken.run(this.wire.driver, { token: this.#token }, {})).value;
   }
 }
 
@@ -71,7 +88,44 @@ export class ExclusiveFencedLock extends ExclusiveLock<FencedHold> implements Fe
     };
   }
 
+  override async withLock<T>(
+    work: (hold: FencedHold) => T | Promise<T>,
+    options?: WithLockOptions<FencedHold>,
+  ): Promise<T> {
+    const { onAcquire, ...others } = checkOptions('withLock', options);
+    return super.withLock(work, {
+      ...others,
+      onAcquire: (hold) => {
+        requireToken(hold);
+        return onAcquire?.(hold);
+      },
+    });
+  }
+
   async getToken(): Promise<number> {
     return this.#lastToken();
   }
+
+  /** @internal */
+  override async takeAs(
+    owner: Owner | undefined,
+    wish: HoldOptions,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<LockHold | null> {
+    const hold = await super.takeAs(owner, wish, waitMs, signal);
+    if (hold === null) return null;
+    try {
+      requireToken(hold);
+      return hold;
+    } catch (error) {
+      await hold[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+}
+
+/** @throws ReentryError when the hold is an entry of one that was taken without a token */
+function requireToken(hold: FencedHold): number {
+  return hold.token;
 }

@@ -2,69 +2,146 @@
  * Several holds as one: held while enough of them are.
  *
  * All of them for a multi lock, a majority for a red lock. Each member is kept alive and lost by itself, by
- * its own client and its own clock; the group is lost with the member that leaves too few.
+ * its own client and its own clock; the group is lost with the member that leaves too few. What takes the
+ * members, and in which order, is decided elsewhere.
  */
-import { type LeaseLostError, NotHeldError } from '../errors.ts';
+import { LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options.ts';
 import { onAbort } from '../runtime/abort.ts';
+import type { CancelTimer } from '../runtime/clock.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { Hold } from './hold.ts';
+
+/** How many said yes, and the first failure. */
+interface Tally {
+  readonly yes: number;
+  readonly failure: unknown;
+}
+
+/**
+ * Counts until enough have said yes or all have answered: a server that is down must not keep a majority
+ * waiting. What fails after that is told to `whenLate`.
+ */
+function tally(
+  answers: readonly Promise<boolean>[],
+  enough: number,
+  whenLate: (error: unknown) => void,
+): Promise<Tally> {
+  return new Promise((resolve) => {
+    let [yes, open] = [0, answers.length];
+    let failure: unknown;
+    let isOver = false;
+    const count = () => {
+      open -= 1;
+      if (isOver || (yes < enough && open > 0)) return;
+      isOver = true;
+      resolve({ yes, failure });
+    };
+    for (const answer of answers) {
+      answer.then(
+        (isYes) => {
+          if (isYes) yes += 1;
+          count();
+        },
+        (error: unknown) => {
+          if (isOver) whenLate(error);
+          failure ??= error;
+          count();
+        },
+      );
+    }
+  });
+}
+
+/** Gives holds back. One that fails is reported, and its release goes on in the background. */
+export async function releaseAll(holds: readonly Hold[]): Promise<void> {
+  await Promise.all(holds.map((hold) => hold[Symbol.asyncDispose]()));
+}
 
 export class GroupHold implements Hold {
   readonly name: string;
-  readonly owner: string;
-  readonly #members: readonly Hold[];
+  readonly #runtime: Runtime;
   readonly #needed: number;
+  readonly #members: Hold[] = [];
   readonly #controller = new AbortController();
-  readonly #forget: (() => void)[];
+  readonly #forget: (() => void)[] = [];
+  #loss: LeaseLostError | undefined;
   #unlocking: Promise<boolean> | undefined;
+  #cancelTimer: CancelTimer | undefined;
 
-  constructor(name: string, members: readonly Hold[], needed: number) {
+  /** @param runtime whose clock and events stand for the group's */
+  constructor(
+    runtime: Runtime,
+    name: string,
+    members: readonly Hold[],
+    needed: number,
+    maxHoldMs: number | undefined,
+  ) {
+    this.#runtime = runtime;
     this.name = name;
-    this.owner = members.map(({ owner }) => owner).join(' ');
-    this.#members = members;
     this.#needed = needed;
-    this.#forget = members.map(({ signal }) => onAbort(signal, (reason) => this.#memberLost(reason)));
-    // A member may have been lost while the others were being taken.
-    const lost = members.find(({ signal }) => signal.aborted);
-    if (lost !== undefined) this.#memberLost(lost.signal.reason);
+    this.#members.push(...members);
+    if (maxHoldMs !== undefined) this.#cancelTimer = runtime.clock.after(maxHoldMs, () => this.#revoke());
+    for (const member of members) this.#watch(member);
+  }
+
+  /** The owner fields of the members, one after the other. */
+  get owner(): string {
+    return this.#members.map(({ owner }) => owner).join(' ');
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The first loss that left too few members. */
+  /** Why it was lost; its cause is the loss of the member that left too few. */
   get loss(): LeaseLostError | undefined {
-    return this.signal.aborted ? (this.signal.reason as LeaseLostError) : undefined;
+    return this.#loss;
   }
 
   /** How long enough members can be relied on. */
   get remainingMs(): number {
-    if (this.#unlocking !== undefined || this.signal.aborted) return 0;
+    if (this.#unlocking !== undefined || this.#loss !== undefined) return 0;
     const longestFirst = this.#members.map(({ remainingMs }) => remainingMs).sort((a, b) => b - a);
     return longestFirst[this.#needed - 1] ?? 0;
   }
 
+  /** A member that was granted when the group was held already: one more that may fail. */
+  join(member: Hold): void {
+    if (this.#unlocking !== undefined || this.#loss !== undefined) {
+      void member[Symbol.asyncDispose]();
+      return;
+    }
+    this.#members.push(member);
+    this.#watch(member);
+  }
+
   assertHeld(): void {
-    if (this.#unlocking !== undefined) throw this.loss ?? new NotHeldError(this.name);
-    // Asking the members makes those that slept past their deadline say so, which aborts our signal.
+    if (this.#unlocking !== undefined) throw this.#loss ?? new NotHeldError(this.name);
+    let held = 0;
+    let why: unknown;
+    // Asking the members makes those that slept past their deadline say so, which may end the group.
     for (const member of this.#members) {
       try {
         member.assertHeld();
+        held += 1;
       } catch (error) {
-        this.#memberLost(error);
+        why ??= error;
       }
     }
-    this.signal.throwIfAborted();
+    if (this.#loss !== undefined) throw this.#loss;
+    // Nothing was lost: somebody gave members back one by one.
+    if (held < this.#needed) throw why;
   }
 
   async extend(leaseMs: number): Promise<void> {
     checkLeaseMs(leaseMs);
     this.assertHeld();
-    const extended = await Promise.allSettled(this.#members.map((member) => member.extend(leaseMs)));
+    const answers = this.#members.map((member) => member.extend(leaseMs).then(() => true));
+    // A late failure is one of a member that is not needed; should it matter, its loss tells.
+    const { yes, failure } = await tally(answers, this.#needed, () => {});
     this.assertHeld();
-    const failed = extended.filter((outcome) => outcome.status === 'rejected');
-    if (extended.length - failed.length < this.#needed) throw failed[0]?.reason;
+    if (yes < this.#needed) throw failure;
   }
 
   unlock(): Promise<boolean> {
@@ -73,24 +150,55 @@ export class GroupHold implements Hold {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const forget of this.#forget) forget();
-    // Each member reports its own failed release and goes on with it in the background.
-    await Promise.all(this.#members.map((member) => member[Symbol.asyncDispose]()));
+    try {
+      await this.unlock();
+    } catch (error) {
+      // Throwing here would mask what the block itself threw.
+      this.#tellFailure(error);
+    }
   }
 
   async #unlockAll(): Promise<boolean> {
+    this.#cancelTimer?.();
     for (const forget of this.#forget) forget();
-    const outcomes = await Promise.allSettled(this.#members.map((member) => member.unlock()));
-    const released = outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length;
-    if (released >= this.#needed) return true;
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined && !this.signal.aborted) throw failed.reason;
+    const answers = this.#members.map((member) => member.unlock());
+    const { yes, failure } = await tally(answers, this.#needed, (error) => this.#tellFailure(error));
+    if (this.#loss !== undefined) return false;
+    if (yes >= this.#needed) return true;
+    if (failure !== undefined) throw failure;
     return false;
   }
 
-  #memberLost(reason: unknown): void {
-    if (this.signal.aborted) return;
-    const held = this.#members.filter(({ signal }) => !signal.aborted).length;
-    if (held < this.#needed) this.#controller.abort(reason);
+  #watch({ signal }: Hold): void {
+    this.#forget.push(onAbort(signal, (reason) => this.#memberLost(reason)));
+    if (signal.aborted) this.#memberLost(signal.reason);
+  }
+
+  #memberLost(cause: unknown): void {
+    const held = this.#members.filter(({ signal }) => !signal.aborted);
+    if (held.length >= this.#needed || this.#loss !== undefined) return;
+    // Until the leases that the holder knew of are over it may still be busy stopping. Then the rest ends too,
+    // which would otherwise be renewed for as long as the process lives.
+    const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
+    this.#lose(cause instanceof LeaseLostError ? cause.reason : 'notOwner', { cause });
+    this.#cancelTimer = this.#runtime.clock.after(knownMs, () => void this[Symbol.asyncDispose]());
+  }
+
+  /** It was held for too long: the holder is told first, then the servers are. */
+  #revoke(): void {
+    if (this.#loss !== undefined) return;
+    this.#lose('maxHold');
+    this.#runtime.report('lost', { name: this.name, owner: this.owner, reason: 'maxHold' });
+    void this[Symbol.asyncDispose]();
+  }
+
+  #lose(reason: LossReason, options?: ErrorOptions): void {
+    this.#cancelTimer?.();
+    this.#loss = new LeaseLostError(this.name, this.owner, reason, options);
+    this.#controller.abort(this.#loss);
+  }
+
+  #tellFailure(error: unknown): void {
+    this.#runtime.report('error', { error, during: `release "${this.name}"` });
   }
 }

@@ -1,104 +1,126 @@
 /**
  * The multi lock: all of its members or none, as one hold.
  *
- * First every member is tried once, all at the same time: one round trip when all are free. If one is not,
- * what was taken is given back, and they are taken one after the other, waiting for each, in an order that
- * depends on the locks alone. Two who name the same locks in opposite orders take them in the same order and
- * cannot deadlock.
+ * The members are taken in an order that depends on the locks alone, by name, and on the server where one name
+ * stands for locks on several. Two who name the same locks in opposite orders take them in the same order and
+ * cannot deadlock. A member that is lost while others are waited for makes it start over.
  */
+import { classify } from '../drivers/outcome.ts';
 import { OptionError } from '../errors.ts';
-import type { CancelTimer } from '../runtime/clock.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import { Patience } from '../runtime/patience.ts';
+import { persist } from '../runtime/persist.ts';
+import { inspectIdentity } from '../scripts/generated.ts';
 import type { ExclusiveLock } from './exclusive-lock.ts';
+import { Gathering } from './gathering.ts';
 import { GroupHold } from './group-hold.ts';
-import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
-import type { Hold } from './hold.ts';
+import { checkMembers, compare, GroupLock, type Quest } from './group-lock.ts';
 
-function inCanonicalOrder(members: readonly ExclusiveLock[]): ExclusiveLock[] {
-  const byKey = (a: ExclusiveLock, b: ExclusiveLock) =>
-    compare(a.protocol.key, b.protocol.key) || compare(a.protocol.identity, b.protocol.identity);
-  const ordered = [...members].sort(byKey);
-  for (const [i, member] of ordered.entries()) {
-    const next = ordered[i + 1];
-    if (next?.context === member.context && next.protocol.identity === member.protocol.identity) {
-      throw new OptionError(`"${member.name}" is named twice`);
-    }
+/** Where the order is not certain, what is held is given back after about this long, and it begins anew. */
+const UNCERTAIN_LEAST_MS = 200;
+const UNCERTAIN_MOST_MS = 600;
+
+interface Order {
+  readonly members: readonly ExclusiveLock[];
+  /** Whether every caller, wherever it runs, finds the same order. */
+  readonly isCertain: boolean;
+}
+
+function refuseTwice(members: readonly ExclusiveLock[]): void {
+  const seen = new Set<string>();
+  for (const { name, context, protocol } of members) {
+    const place = `${context.clientId} ${protocol.key}`;
+    if (seen.has(place)) throw new OptionError(`"${name}" is named twice`);
+    seen.add(place);
   }
-  return ordered;
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Those whose name does not tell them apart. */
+function namesakesOf(members: readonly ExclusiveLock[]): ExclusiveLock[] {
+  const named = new Map<string, number>();
+  for (const { protocol } of members) named.set(protocol.key, (named.get(protocol.key) ?? 0) + 1);
+  return members.filter(({ protocol }) => (named.get(protocol.key) as number) > 1);
 }
 
-async function releaseAll(holds: readonly Hold[]): Promise<void> {
-  // Also when one of them fails: it is reported, and goes on in the background.
-  await Promise.all(holds.map((hold) => hold[Symbol.asyncDispose]()));
+/** The run id of the member's server; empty where it does not tell. */
+async function serverOf({ context, name }: ExclusiveLock): Promise<string> {
+  const { driver, clock, commandTimeoutMs } = context.runtime;
+  context.runtime.assertOpen();
+  const ask = () => inspectIdentity.run(driver, {}, {});
+  return (await persist(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
+}
+
+function shortPatienceMs(): number {
+  return UNCERTAIN_LEAST_MS + Math.random() * (UNCERTAIN_MOST_MS - UNCERTAIN_LEAST_MS);
+}
+
+/**
+ * A single lock that has been told to wait waits out an outage; so does this one, and the loss of what it had
+ * collected. A lease that is too short for collecting does not grow by trying again.
+ */
+function isWorthAnother(
+  gathering: Gathering | undefined,
+  error: unknown,
+  { wish, waitMs }: Quest,
+  wasBusy: boolean,
+): boolean {
+  const lost = gathering?.lost;
+  if (lost !== undefined) return lost.reason !== 'expired' || wish.leaseMs === undefined;
+  if (classify(error) === 'refused') return false;
+  return waitMs < Number.POSITIVE_INFINITY || wasBusy;
 }
 
 export class MultiLock extends GroupLock {
+  readonly #namesakes: readonly ExclusiveLock[];
+
   constructor(...locks: readonly unknown[]) {
-    const members = inCanonicalOrder(checkMembers(locks));
+    const members = checkMembers(locks).sort((a, b) => compare(a.protocol.key, b.protocol.key));
+    refuseTwice(members);
     super(members.map(({ name }) => name).join(' + '), members, members.length);
+    this.#namesakes = namesakesOf(members);
   }
 
   protected async collect(quest: Quest): Promise<GroupHold | null> {
+    const { signal, wish } = quest;
     const { clock } = this.runtime;
     const endsAt = clock.now() + quest.waitMs;
-    const atOnce = await this.#tryAll(quest);
-    if (atOnce !== null) return atOnce;
-    return quest.waitMs <= 0 ? null : this.#oneByOne(quest, endsAt);
-  }
-
-  async #tryAll({ wish, ownerOn, signal }: Quest): Promise<GroupHold | null> {
-    const tries = this.members.map((member) => member.takeAs(ownerOn(member.context), wish, 0, signal));
-    const outcomes = await Promise.allSettled(tries);
-    const holds = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value) || []);
-    if (holds.length === this.members.length) return new GroupHold(this.name, holds, this.needed);
-    await releaseAll(holds);
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    return null;
-  }
-
-  async #oneByOne({ wish, ownerOn, signal }: Quest, endsAt: number): Promise<GroupHold | null> {
-    const { clock } = this.runtime;
-    const holds: Hold[] = [];
-    const stopExtending = wish.leaseMs === undefined ? undefined : this.#keepExtending(holds, wish.leaseMs);
-    try {
-      for (const member of this.members) {
-        const leftMs = Math.max(0, endsAt - clock.now());
-        const hold = await member.takeAs(ownerOn(member.context), wish, leftMs, signal);
-        if (hold === null) {
-          await releaseAll(holds);
-          return null;
-        }
-        holds.push(hold);
+    const backoff = new Backoff(20, 1_000);
+    let wasBusy = false;
+    for (;;) {
+      signal?.throwIfAborted();
+      let gathering: Gathering | undefined;
+      try {
+        const { members, isCertain } = await this.#order(signal);
+        gathering = new Gathering(clock, members, quest);
+        const holds = await gathering.run(endsAt, isCertain ? Number.POSITIVE_INFINITY : shortPatienceMs());
+        if (holds !== null) return new GroupHold(this.runtime, this.name, holds, this.needed, wish.maxHoldMs);
+        if (clock.now() >= endsAt) return null;
+      } catch (error) {
+        signal?.throwIfAborted();
+        wasBusy ||= gathering?.wasBusy ?? false;
+        if (clock.now() >= endsAt || !isWorthAnother(gathering, error, quest, wasBusy)) throw error;
       }
-      const group = new GroupHold(this.name, holds, this.needed);
-      // Every lease starts anew with the last one; a member that was lost while waiting is found here.
-      if (wish.leaseMs !== undefined) await group.extend(wish.leaseMs);
-      group.assertHeld();
-      return group;
-    } catch (error) {
-      await releaseAll(holds);
-      throw error;
-    } finally {
-      stopExtending?.();
+      using patience = new Patience(clock, Math.min(backoff.next(), endsAt - clock.now()), [signal]);
+      await patience.wait(new Promise<never>(() => {}));
     }
   }
 
-  /** The leases of members that are held already must not run out while others are waited for. */
-  #keepExtending(holds: readonly Hold[], leaseMs: number): CancelTimer {
-    const { clock } = this.runtime;
-    let cancel: CancelTimer = () => {};
-    const extendLater = () => {
-      cancel = clock.after(leaseMs / 3, () => {
-        // A failure shows at the end, when the whole group is asserted.
-        for (const hold of holds) hold.extend(leaseMs).catch(() => undefined);
-        extendLater();
-      });
-    };
-    extendLater();
-    return () => cancel();
+  async #order(signal: AbortSignal | undefined): Promise<Order> {
+    if (this.#namesakes.length === 0) return { members: this.members, isCertain: true };
+    using patience = new Patience(this.runtime.clock, Number.POSITIVE_INFINITY, [signal]);
+    const asked = Promise.all(
+      this.#namesakes.map(async (member) => [member, await serverOf(member)] as const),
+    );
+    const servers = new Map((await patience.wait(asked)) as [ExclusiveLock, string][]);
+    const serverIdOf = (member: ExclusiveLock) => servers.get(member) ?? '';
+    const members = [...this.members].sort(
+      (a, b) =>
+        compare(a.protocol.key, b.protocol.key) ||
+        compare(serverIdOf(a), serverIdOf(b)) ||
+        compare(a.protocol.identity, b.protocol.identity),
+    );
+    const places = this.#namesakes.map((member) => `${member.protocol.key} ${serverIdOf(member)}`);
+    const isCertain = new Set(places).size === places.length && ![...servers.values()].includes('');
+    return { members, isCertain };
   }
 }

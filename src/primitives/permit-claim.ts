@@ -26,6 +26,8 @@ export class PermitClaim implements Contest<true> {
   readonly #ids: readonly string[];
   /** When the attempt was sent that took them. */
   #sentAt: number | undefined;
+  /** Whether an attempt before that one was never answered. */
+  #isDoubtful = false;
   /** An attempt may have taken them, or may yet. */
   #mayBeTaken = false;
   #isOver = false;
@@ -48,6 +50,7 @@ export class PermitClaim implements Contest<true> {
       if (this.#isOver) return GIVEN_UP;
       if (answer.status === 'taken') {
         this.#sentAt = sentAt;
+        this.#isDoubtful = mightBeTaken;
         return TAKEN;
       }
       // An earlier attempt that got no answer may still be on its way.
@@ -64,7 +67,8 @@ export class PermitClaim implements Contest<true> {
     const sentAt = this.#sentAt;
     if (sentAt === undefined || this.#isOver) throw new Error('nothing was taken');
     this.#isOver = true;
-    return this.#ids.map((owner) => ({ owner, sentAt, leaseMs: this.#leaseMs }));
+    const terms = { sentAt, leaseMs: this.#leaseMs, doubtful: this.#isDoubtful };
+    return this.#ids.map((owner) => ({ owner, ...terms }));
   }
 
   /** Undoes what may have been taken and was not collected. Calling it again does nothing. */

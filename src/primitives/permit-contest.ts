@@ -31,7 +31,7 @@ export class PermitContest implements Contest<true> {
   readonly waiting: Waiting;
   readonly #place: SemaphorePlace;
   readonly #count: number;
-  /** Where the answer of the attempt under way is kept; undefined when none is. */
+  /** Where the answer of the attempt is kept that is under way, or took what is not collected yet. */
   #answer: string | undefined;
   #hadTrouble = false;
 
@@ -65,15 +65,25 @@ export class PermitContest implements Contest<true> {
     }
     // Given up meanwhile: whatever it took is being given back.
     if (this.#answer !== answer) return SHORT;
+    if (status === 'taken') return TAKEN;
     this.#answer = undefined;
     if (status === 'short') return SHORT;
     // Only a defect of ours could repeat an attempt that was given up.
-    if (status === 'undone') throw new DriverError(`An attempt to take "${name}" is over and was repeated`);
-    if (!this.#hadTrouble) context.answers.arrived(key, answer);
-    return TAKEN;
+    throw new DriverError(`An attempt to take "${name}" is over and was repeated`);
   }
 
-  /** Undoes the attempt whose outcome is not known, if there is one. Calling it again does nothing. */
+  /**
+   * The caller has what was taken: from here on it is not undone. Between the server's answer and this moment the
+   * caller may have been aborted, and nobody else would give the permits back.
+   */
+  collect(): void {
+    const answer = this.#answer;
+    this.#answer = undefined;
+    const { context, key } = this.#place;
+    if (!this.#hadTrouble && answer !== undefined) context.answers.arrived(key, answer);
+  }
+
+  /** Undoes the attempt whose outcome is not known or not collected. Calling it again does nothing. */
   abandon(): void {
     const answer = this.#answer;
     if (answer === undefined) return;

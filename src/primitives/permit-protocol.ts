@@ -71,6 +71,11 @@ export class PermitProtocol implements TenureProtocol {
     return { publish: this.#wire.publish, channel: this.channel };
   }
 
+  /** For how long a permit that ended is refused to late attempts, and to whoever repeats its release. */
+  get barMs(): number {
+    return Math.max(LATE_MS, this.#wire.rememberMs);
+  }
+
   /** Where the end of each of these permits is noted. */
   endedKeys(ids: readonly string[]): string[] {
     return ids.map((id) => endedKey(this.key, id));
@@ -108,20 +113,19 @@ export class PermitProtocol implements TenureProtocol {
   }
 
   /**
-   * Releases it and answers whether it was there until now.
+   * Releases it and answers whether it was there until now. Whether an attempt to take it is still on its way
+   * need not be known here: it stays barred for as long as one could be.
    *
    * @throws OutcomeUnknownError or DriverError when no answer could be had; it goes on in the background
    */
   async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
-    const { clock, commandTimeoutMs, rememberMs } = runtime;
+    const { clock, commandTimeoutMs } = runtime;
     const what = `release a permit of "${this.name}"`;
+    const call = () => this.release(id, this.barMs, request);
     try {
-      const answer = await persist(clock, commandTimeoutMs, what, () =>
-        this.release(id, rememberMs, request),
-      );
-      return answer === 'released';
+      return (await persist(clock, commandTimeoutMs, what, call)) === 'released';
     } catch (error) {
-      runtime.settler.settle(what, UNANSWERED_MS, () => this.release(id, LATE_MS, request));
+      runtime.settler.settle(what, UNANSWERED_MS, call);
       throw error;
     }
   }

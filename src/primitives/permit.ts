@@ -79,6 +79,8 @@ export class HeldPermit implements Permit, Entry {
   renewed: boolean;
   readonly #runtime: Runtime;
   readonly #held: HeldPermits;
+  /** An attempt to take it may still be on its way. */
+  readonly #isDoubtful: boolean;
   #controller: AbortController | undefined;
   /** Undefined while the permit is permanent. */
   #tenure: Tenure | undefined;
@@ -91,6 +93,7 @@ export class HeldPermit implements Permit, Entry {
     this.renewed = renewed;
     this.#runtime = runtime;
     this.#held = held;
+    this.#isDoubtful = grant.doubtful ?? false;
     held.add(this);
     this.#tenure = this.#stand(grant);
   }
@@ -202,7 +205,8 @@ export class HeldPermit implements Permit, Entry {
 
   #stand(grant: Grant): Tenure | undefined {
     if (grant.leaseMs === Number.POSITIVE_INFINITY) return undefined;
-    return new Tenure(this.#runtime, this.protocol, grant, this, () => {});
+    const terms = { ...grant, doubtful: this.#isDoubtful };
+    return new Tenure(this.#runtime, this.protocol, terms, this, () => {});
   }
 
   #standForEver(): void {

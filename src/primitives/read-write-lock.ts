@@ -10,7 +10,7 @@ import type { Renew } from '../runtime/protocol.ts';
 import { readWriteLockHolders } from '../scripts/generated.ts';
 import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
 import type { Lock } from './lock.ts';
-import { ReadProtocol, ReadWriteProtocol, WriteProtocol } from './read-write-protocol.ts';
+import { ReadProtocol, ReadWriteProtocol, WriteProtocol, type WriteStyle } from './read-write-protocol.ts';
 import type { Wire } from './wire.ts';
 
 export interface ReadWriteLockOptions {
@@ -97,7 +97,7 @@ export class TwoSidedLock implements ReadWriteLock {
     return this.#writeLock({ steals: true });
   }
 
-  #writeLock(style: { preferred?: boolean; steals?: boolean }): Lock {
+  #writeLock(style: WriteStyle): Lock {
     const protocol = new WriteProtocol(this.#wire, this.name, this.#renewals.write, style);
     return new ExclusiveLock(this.#context, protocol, { reentrant: true });
   }

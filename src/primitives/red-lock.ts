@@ -6,32 +6,29 @@
  * says how long it can be relied on. What was taken is released everywhere on failure. Then, after a random
  * pause that lets rivals fall out of step, it is tried again. Renewal is the members' own business, and the
  * lock is lost with the member that leaves no majority.
- *
- * A server that restarted may have forgotten a hold that is still running. Its vote does not count until the
- * longest lease that it could have forgotten is over.
  */
-import { OptionError, QuorumError, type ServerOutcome } from '../errors.ts';
-import { inspectIdentity } from '../scripts/generated.ts';
-import type { ExclusiveLock } from './exclusive-lock.ts';
+import { classify } from '../drivers/outcome.ts';
+import { HoldfastError, OptionError, QuorumError } from '../errors.ts';
+import { Patience } from '../runtime/patience.ts';
+import { Ballot } from './ballot.ts';
 import { GroupHold } from './group-hold.ts';
 import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
 import type { LockHold } from './hold.ts';
+import type { Vote } from './vote.ts';
 
-/** A server gets this share of the lease to answer, within bounds: one that is down must not use up the lease. */
-const ANSWER_SHARE = 1 / 100;
-const ANSWER_LEAST_MS = 50;
-const ANSWER_MOST_MS = 1_000;
-
-/** Pauses between attempts. */
+/** Pauses between attempts are anything from the least to a limit that grows to the most. */
 const PAUSE_LEAST_MS = 20;
-const PAUSE_MOST_MS = 200;
+const PAUSE_FIRST_MS = 200;
+const PAUSE_MOST_MS = 1_000;
+const PAUSE_GROWTH = 1.2;
 
-interface Vote {
-  readonly member: ExclusiveLock;
-  readonly runId: string;
-  readonly outcome: ServerOutcome['outcome'];
-  readonly hold: LockHold | null;
-  readonly error?: unknown;
+function pauseMs(attempt: number): number {
+  const most = Math.min(PAUSE_FIRST_MS * PAUSE_GROWTH ** attempt, PAUSE_MOST_MS);
+  return PAUSE_LEAST_MS + Math.random() * (most - PAUSE_LEAST_MS);
+}
+
+function count(votes: readonly Vote[], counts: (vote: Vote) => boolean): number {
+  return votes.filter(counts).length;
 }
 
 export class RedLock extends GroupLock {
@@ -44,94 +41,81 @@ export class RedLock extends GroupLock {
     }
   }
 
+  /**
+   * Without a limit it waits as a single lock does: once a majority has answered, for as long as it takes, also
+   * through an outage. If none answers within the command time-out, that is told.
+   */
   protected async collect(quest: Quest): Promise<GroupHold | null> {
-    const { clock } = this.runtime;
-    const endsAt = clock.now() + quest.waitMs;
-    for (;;) {
-      const votes = await this.#vote(quest);
-      const holds = votes.flatMap(({ hold }) => hold ?? []);
-      const group = new GroupHold(this.name, holds, this.needed);
-      if (group.remainingMs > 0 && !quest.signal?.aborted) return group;
-      await group[Symbol.asyncDispose]();
-      quest.signal?.throwIfAborted();
+    const { signal, waitMs, wish } = quest;
+    const { runtime, name, members, needed } = this;
+    const { clock } = runtime;
+    const hasLimit = waitMs < Number.POSITIVE_INFINITY;
+    let endsAt = clock.now() + (hasLimit ? waitMs : this.#commandTimeoutMs);
+    for (let attempt = 0; ; attempt += 1) {
+      signal?.throwIfAborted();
+      const form = (holds: readonly LockHold[]) =>
+        new GroupHold(runtime, name, holds, needed, wish.maxHoldMs);
+      const result = await new Ballot({ members, needed, form }, quest).run();
+      if (result instanceof GroupHold) return result;
 
-      const pauseMs = PAUSE_LEAST_MS + Math.random() * (PAUSE_MOST_MS - PAUSE_LEAST_MS);
-      if (clock.now() + pauseMs >= endsAt) return this.#giveUp(votes);
-      using patience = this.runtime.patience(pauseMs, quest.signal);
+      this.#refuseHopeless(result);
+      if (!hasLimit && this.#answered(result)) endsAt = Number.POSITIVE_INFINITY;
+      const leftMs = endsAt - clock.now();
+      if (leftMs <= 0) return this.#giveUp(result);
+      using patience = new Patience(clock, Math.min(pauseMs(attempt), leftMs), [signal]);
       await patience.wait(new Promise<never>(() => {}));
     }
   }
 
-  #giveUp(votes: readonly Vote[]): null {
-    const answered = votes.filter(({ outcome }) => outcome !== 'failed').length;
-    if (answered >= this.needed) return null;
-    // Not busy but broken: with so many servers gone there can be no majority.
-    throw new QuorumError(
-      this.name,
-      votes.map(({ member, runId, outcome, error }, i) => ({
-        server: runId || `member ${i + 1} (client ${member.context.clientId})`,
-        outcome,
-        error,
-      })),
+  get #commandTimeoutMs(): number {
+    return Math.max(...this.members.map(({ context }) => context.runtime.commandTimeoutMs));
+  }
+
+  /** Whether a majority is there to be waited for, be it that some of it do not count yet. */
+  #answered(votes: readonly Vote[]): boolean {
+    return (
+      this.#isBusy(votes) ||
+      count(votes, (vote) => vote.outcome !== 'failed' || vote.abstains === true) >= this.needed
     );
   }
 
-  async #vote(quest: Quest): Promise<Vote[]> {
-    const votes = await Promise.all(this.members.map((member) => this.#ask(member, quest)));
-    const seen = new Set<string>();
-    for (const { runId } of votes) {
-      if (runId !== '' && seen.has(runId)) {
-        await Promise.all(votes.map(({ hold }) => hold?.[Symbol.asyncDispose]()));
-        throw new OptionError('Two members of a red lock are the same server, whose vote would count twice');
-      }
-      seen.add(runId);
-    }
-    return votes;
+  /** Whether others are in the way, and not failures. */
+  #isBusy(votes: readonly Vote[]): boolean {
+    const busy = count(votes, ({ outcome }) => outcome === 'busy');
+    const answered = count(votes, ({ outcome }) => outcome !== 'failed');
+    return busy > this.members.length - this.needed || answered >= this.needed;
   }
 
-  async #ask(member: ExclusiveLock, { wish, ownerOn }: Quest): Promise<Vote> {
-    const { runtime } = member.context;
-    const leaseMs = wish.leaseMs ?? runtime.watchdogMs;
-    const tooSlow = new AbortController();
-    const answerMs = Math.min(Math.max(leaseMs * ANSWER_SHARE, ANSWER_LEAST_MS), ANSWER_MOST_MS);
-    const cancel = runtime.clock.after(answerMs, () => {
-      tooSlow.abort(new Error(`No answer within ${Math.round(answerMs)} ms`));
+  /** What the servers or clients refuse they refuse again. */
+  #refuseHopeless(votes: readonly Vote[]): void {
+    const errors = votes.flatMap(({ error }) =>
+      error !== undefined && classify(error) === 'refused' ? [error] : [],
+    );
+    if (errors.length <= this.members.length - this.needed) return;
+    const [first] = errors;
+    const code = codeOf(first);
+    const isOne =
+      code !== undefined && code !== 'ERR_DRIVER' && errors.every((error) => codeOf(error) === code);
+    throw isOne ? first : this.#quorumError(votes);
+  }
+
+  #giveUp(votes: readonly Vote[]): null {
+    if (this.#isBusy(votes)) return null;
+    // Not busy but broken: with so many servers gone there can be no majority.
+    throw this.#quorumError(votes);
+  }
+
+  #quorumError(votes: readonly Vote[]): QuorumError {
+    const outcomes = this.members.map((member, i) => {
+      const vote = votes.find((each) => each.member === member);
+      const runId = vote?.runId ? `, run id ${vote.runId}` : '';
+      const server = `member ${i + 1}${runId}`;
+      return { server, outcome: vote?.outcome ?? ('failed' as const), error: vote?.error };
     });
-    let runId = '';
-    try {
-      // Asked together, so that the answer tells of the process that granted the lock.
-      const [taking, server] = await Promise.allSettled([
-        member.takeAs(ownerOn(member.context), wish, 0, tooSlow.signal),
-        inspectIdentity.run(runtime.driver, {}, {}),
-      ]);
-      if (taking.status === 'rejected') throw taking.reason;
-      const hold = taking.value;
-      if (server.status === 'rejected') {
-        await hold?.[Symbol.asyncDispose]();
-        throw server.reason;
-      }
-      runId = server.value.runId;
-      if (hold === null) return { member, runId, outcome: 'busy', hold };
-      if (this.#mayHaveForgotten(server.value.uptimeSeconds, Math.max(leaseMs, runtime.watchdogMs))) {
-        await hold[Symbol.asyncDispose]();
-        return {
-          member,
-          runId,
-          outcome: 'failed',
-          hold: null,
-          error: new Error('It restarted a moment ago'),
-        };
-      }
-      return { member, runId, outcome: 'held', hold };
-    } catch (error) {
-      return { member, runId, outcome: 'failed', hold: null, error };
-    } finally {
-      cancel();
-    }
+    return new QuorumError(this.name, outcomes);
   }
+}
 
-  /** Where a server does not tell its uptime, nothing can be said; whole seconds, rounded down, err on the safe side. */
-  #mayHaveForgotten(uptimeSeconds: string, longestLeaseMs: number): boolean {
-    return uptimeSeconds !== '' && Number(uptimeSeconds) * 1000 < longestLeaseMs;
-  }
+function codeOf(error: unknown): string | undefined {
+  return error instanceof HoldfastError ? error.code : undefined;
 }

@@ -22,6 +22,8 @@ export interface Busy {
 export interface Granted<T> {
   readonly granted: true;
   readonly value: T;
+  /** An earlier attempt was never answered and may still be on its way. */
+  readonly doubtful?: boolean;
 }
 
 /** How a head of the line learns that it is worth trying again. */
@@ -126,7 +128,7 @@ export async function acquire<T>(
       if (answer.granted) {
         granted = true;
         line.granted(waiting.kind === 'messages' && !waiting.shared ? jittered(waiting.pollMs) : 0);
-        return answer;
+        return wasInDoubt ? { ...answer, doubtful: true } : answer;
       }
 
       // An earlier attempt that got no answer may still be on its way: the doubt stays until one is granted.

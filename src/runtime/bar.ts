@@ -10,9 +10,14 @@ import type { Runtime } from './runtime.ts';
 /** Commands of a broken connection arrive within seconds or not at all; this is on the safe side. */
 const LATE_MS = 60_000;
 
+/** How long an owner stays barred whose commands may still be on their way: no less than what they could take. */
+export function barMs(leaseMs: number): number {
+  return Math.min(leaseMs + LATE_MS, Number.MAX_SAFE_INTEGER);
+}
+
 export function bar(runtime: Runtime, protocol: TenureProtocol, owner: string, leaseMs: number): void {
   runtime.settler.settle(`release "${protocol.name}"`, leaseMs, () =>
-    protocol.release(owner, Math.min(leaseMs + LATE_MS, Number.MAX_SAFE_INTEGER)),
+    protocol.release(owner, barMs(leaseMs)),
   );
 }
 

@@ -52,6 +52,10 @@ export class Runtime {
     return Math.min(this.commandTimeoutMs * 2, Number.MAX_SAFE_INTEGER);
   }
 
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
   /** @throws ClosedError */
   assertOpen(): void {
     this.#closing.signal.throwIfAborted();

@@ -6,7 +6,7 @@
  * lost it stays lost, whatever the server says later.
  */
 import { LeaseLostError, type LossReason, ReentryError } from '../errors.ts';
-import { bar } from './bar.ts';
+import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
 import { deadlineOf } from './lease.ts';
 import { persist } from './persist.ts';
@@ -28,6 +28,8 @@ export interface Grant {
   readonly leaseMs: number;
   /** The fencing number, for the locks that have one. */
   readonly token?: number | undefined;
+  /** An attempt of this owner may still be on its way, and must find it barred when it comes. */
+  readonly doubtful?: boolean | undefined;
 }
 
 export class Tenure {
@@ -37,6 +39,7 @@ export class Tenure {
   readonly #runtime: Runtime;
   readonly #entries = new Set<Entry>();
   readonly #whenOver: () => void;
+  readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
   #deadline: number;
@@ -57,6 +60,7 @@ export class Tenure {
     this.protocol = protocol;
     this.owner = grant.owner;
     this.token = grant.token;
+    this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
     this.#deadline = deadlineOf(grant.sentAt, grant.leaseMs);
     this.#leaseEndsAt = grant.sentAt + grant.leaseMs;
@@ -252,9 +256,11 @@ export class Tenure {
     }
     this.#state = 'over';
     this.#stopTimers();
+    // A late copy of the attempt that was granted at the second try must not take the lock anew.
+    const rememberMs = this.#doubtful ? barMs(this.#leaseMs) : this.#runtime.rememberMs;
     try {
       const answer = await this.#ask(`release "${this.protocol.name}"`, () =>
-        this.protocol.release(this.owner, this.#runtime.rememberMs),
+        this.protocol.release(this.owner, rememberMs),
       );
       if (answer === 'lost') {
         this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason: 'notOwner' });

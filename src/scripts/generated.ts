@@ -763,7 +763,7 @@ export const fencedLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fenced-lock/acquire',
-  sha1: '430a528545073c8763edcf3a1bb98f55f4d20007',
+  sha1: 'c6b4a79d9ce662a55ba444ab6c6d8b6800ba8de8',
   keys: ['lock', 'ended', 'token'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['retentionMs', 'integer']],
   replies: {
@@ -790,28 +790,35 @@ end
 if leaseMs < 1 or retentionMs < 0 then
   return redis.error_reply('ERR a lease must be positive and a retention not negative')
 end
-local last = redis.call('GET', token)
-if redis.call('EXISTS', lock) == 0 then
-  if redis.call('EXISTS', ended) == 1 then
-    return { 'ended' }
+local isHeld = redis.call('EXISTS', lock) == 1
+if isHeld and redis.call('HEXISTS', lock, owner) == 0 then
+  return { 'busy', redis.call('PTTL', lock) }
+end
+if not isHeld and redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local given = redis.call('GET', token)
+if not isHeld or not given then
+  local last = tonumber(given or '0')
+  if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
+    return redis.error_reply('ERR the last token given is no number that can be counted on from')
   end
   local time = redis.call('TIME')
   local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
-  local given = string.format('%.0f', math.max((tonumber(last) or 0) + 1, micros))
+  local higher = math.max(last + 1, micros)
+  given = string.format('%.0f', higher)
   if retentionMs > 0 then
-    redis.call('SET', token, given, 'PX', retentionMs)
+    local keptMs = retentionMs + math.ceil((higher - micros) / 1000)
+    redis.call('SET', token, given, 'PX', string.format('%.0f', keptMs))
   else
     redis.call('SET', token, given)
   end
+end
+if not isHeld then
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
-  return { 'held', given }
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  raiseLease(lock, leaseMs)
-  return { 'held', last or '0' }
-end
-return { 'busy', redis.call('PTTL', lock) }
+raiseLease(lock, leaseMs)
+return { 'held', given }
 `,
 });
 
@@ -833,6 +840,54 @@ export const fencedLockLastToken = defineScript<
 end
 local token = KEYS[1]
 return { 'token', redis.call('GET', token) or '0' }
+`,
+});
+
+/** The value for somebody who is going to write another: from here on older tokens are refused. */
+export const fencedRegisterClaim = defineScript<
+  { register: string },
+  { token: number },
+  | { status: 'empty' }
+  | { status: 'value'; value: string; token: number }
+  | { status: 'stale'; token: number }
+>({
+  name: 'fenced-register/claim',
+  sha1: 'd67439aecf54e8c51339533611f56be627db9f02',
+  keys: ['register'],
+  args: [['token', 'integer']],
+  replies: {
+    empty: [],
+    value: [['value', 'string'], ['token', 'integer']],
+    stale: [['token', 'integer']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 1 then
+  return redis.error_reply('ERR holdfast fenced-register/claim: wrong number of keys or arguments')
+end
+local register = KEYS[1]
+local token = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not token or math.abs(token) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-register/claim: token is not a safe integer') end
+local function showToken(register, token)
+  local newest = tonumber(redis.call('HGET', register, 'newest')) or 0
+  if token <= newest then
+    return newest
+  end
+  redis.call('HSET', register, 'newest', string.format('%.0f', token))
+  for _, field in ipairs(redis.call('HKEYS', register)) do
+    if string.sub(field, 1, 7) == 'writer:' then
+      redis.call('HDEL', register, field)
+    end
+  end
+  return token
+end
+local newest = showToken(register, token)
+if token < newest then
+  return { 'stale', string.format('%.0f', newest) }
+end
+local found = redis.call('HMGET', register, 'value', 'token')
+if not found[1] then
+  return { 'empty' }
+end
+return { 'value', found[1], found[2] or '0' }
 `,
 });
 
@@ -866,35 +921,49 @@ return { 'value', found[1], found[2] or '0' }
 /** Writes a value, unless a newer token has been seen. */
 export const fencedRegisterWrite = defineScript<
   { register: string },
-  { value: string; token: number; sequence: number },
+  { value: string; token: number; writer: string; sequence: number },
   | { status: 'written' }
   | { status: 'stale'; token: number }
 >({
   name: 'fenced-register/write',
-  sha1: '083b2a2e3e576bce8c0117d3d49a4ab8ee9dce9c',
+  sha1: 'e88d2cbb0378e4a7fe600aaf28cbf5578547a5da',
   keys: ['register'],
-  args: [['value', 'string'], ['token', 'integer'], ['sequence', 'integer']],
+  args: [['value', 'string'], ['token', 'integer'], ['writer', 'string'], ['sequence', 'integer']],
   replies: {
     written: [],
     stale: [['token', 'integer']],
   },
-  source: `if #KEYS ~= 1 or #ARGV ~= 3 then
+  source: `if #KEYS ~= 1 or #ARGV ~= 4 then
   return redis.error_reply('ERR holdfast fenced-register/write: wrong number of keys or arguments')
 end
 local register = KEYS[1]
 local value = ARGV[1]
 local token = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not token or math.abs(token) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-register/write: token is not a safe integer') end
-local sequence = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+local writer = ARGV[3]
+local sequence = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not sequence or math.abs(sequence) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-register/write: sequence is not a safe integer') end
-local seen = redis.call('HMGET', register, 'token', 'sequence')
-local seenToken, seenSequence = tonumber(seen[1]) or 0, tonumber(seen[2]) or 0
-if token < seenToken then
-  return { 'stale', string.format('%.0f', seenToken) }
+local function showToken(register, token)
+  local newest = tonumber(redis.call('HGET', register, 'newest')) or 0
+  if token <= newest then
+    return newest
+  end
+  redis.call('HSET', register, 'newest', string.format('%.0f', token))
+  for _, field in ipairs(redis.call('HKEYS', register)) do
+    if string.sub(field, 1, 7) == 'writer:' then
+      redis.call('HDEL', register, field)
+    end
+  end
+  return token
 end
-if token > seenToken or sequence > seenSequence then
-  local newest = { string.format('%.0f', token), string.format('%.0f', sequence) }
-  redis.call('HSET', register, 'value', value, 'token', newest[1], 'sequence', newest[2])
+local newest = showToken(register, token)
+if token < newest then
+  return { 'stale', string.format('%.0f', newest) }
+end
+local own = 'writer:' .. writer
+if sequence > (tonumber(redis.call('HGET', register, own)) or 0) then
+  local numbers = { string.format('%.0f', token), string.format('%.0f', sequence) }
+  redis.call('HSET', register, 'value', value, 'token', numbers[1], own, numbers[2])
 end
 return { 'written' }
 `,

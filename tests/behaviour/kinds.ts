@@ -11,6 +11,8 @@ export interface Kind {
   readonly listens: boolean;
   /** How it is laid out in Redis: an owner field with a count, or the owner as a plain string. */
   readonly layout: 'hash' | 'string';
+  /** What outlives every hold, on purpose. */
+  readonly keeps?: (name: string) => string;
   of(client: Holdfast, name: string): Lock;
 }
 
@@ -52,7 +54,14 @@ export const SIMPLE: Kind = {
   of: (client, name) => client.getSimpleLock(name),
 };
 
-export const KINDS: readonly Kind[] = [REENTRANT, NON_REENTRANT, SPIN, CONSTANT_SPIN, SIMPLE];
+const FENCED: Kind = {
+  ...REENTRANT,
+  title: 'getFencedLock',
+  keeps: (name) => `redisson_lock_token:{${name}}`,
+  of: (client, name) => client.getFencedLock(name),
+};
+
+export const KINDS: readonly Kind[] = [REENTRANT, NON_REENTRANT, SPIN, CONSTANT_SPIN, FENCED, SIMPLE];
 export const REENTRANT_KINDS = KINDS.filter((kind) => kind.isReentrant);
 export const SPINNING_KINDS = KINDS.filter((kind) => !kind.listens);
 

@@ -59,14 +59,30 @@ export function timed(promise: Promise<unknown>): Promise<Settled> {
   );
 }
 
-/** Resolves when the signal aborts, with its reason and the time. */
-export function aborted(signal: AbortSignal): Promise<Settled> {
-  return timed(
+/**
+ * Resolves when the signal aborts, with its reason and the time. What a machine too busy to run this process
+ * held up the event loop at that moment is taken off the time: it is not the client that was late.
+ */
+export async function aborted(signal: AbortSignal): Promise<Settled> {
+  const everyMs = 10;
+  let [tickAt, gapMs] = [performance.now(), 0];
+  const ticking = setInterval(() => {
+    const now = performance.now();
+    [tickAt, gapMs] = [now, now - tickAt];
+  }, everyMs);
+  let heldUpMs = 0;
+  const settled = await timed(
     new Promise((resolve) => {
-      if (signal.aborted) resolve(signal.reason);
-      else signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+      const onAbort = () => {
+        heldUpMs = Math.max(0, Math.max(gapMs, performance.now() - tickAt) - everyMs);
+        resolve(signal.reason);
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
     }),
   );
+  clearInterval(ticking);
+  return { ...settled, tookMs: settled.tookMs - heldUpMs, atWallMs: settled.atWallMs - heldUpMs };
 }
 
 /** Resolves when the next matching request comes by, and lets it pass. */

@@ -6,12 +6,14 @@ import * as scripts from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 
 export interface Kind {
-  readonly title: 'getLock' | 'getSpinLock' | 'getSimpleLock';
+  readonly title: 'getLock' | 'getSpinLock' | 'getFencedLock' | 'getSimpleLock';
   get(client: Holdfast, name: string): Lock;
   /** The owner that the server has under the name, or null. */
   holderOn(server: TestServer, name: string): Promise<string | null>;
   /** The count that the server has, or null where the layout has none. */
   countOn(server: TestServer, name: string): Promise<number | null>;
+  /** What outlives every hold, on purpose. */
+  readonly keeps?: (name: string) => string;
   /** What the proxy sees of each step. */
   readonly requests: {
     readonly acquire: string;
@@ -48,6 +50,14 @@ export const LOCK: Kind = { title: 'getLock', get: (client, name) => client.getL
 
 const SPIN: Kind = { title: 'getSpinLock', get: (client, name) => client.getSpinLock(name), ...hash };
 
+const FENCED: Kind = {
+  ...hash,
+  title: 'getFencedLock',
+  get: (client, name) => client.getFencedLock(name),
+  keeps: (name) => `redisson_lock_token:{${name}}`,
+  requests: { ...hash.requests, acquire: runs(scripts.fencedLockAcquire) },
+};
+
 const SIMPLE: Kind = {
   title: 'getSimpleLock',
   get: (client, name) => client.getSimpleLock(name),
@@ -64,7 +74,7 @@ const SIMPLE: Kind = {
   },
 };
 
-export const KINDS: readonly Kind[] = [LOCK, SPIN, SIMPLE];
+export const KINDS: readonly Kind[] = [LOCK, SPIN, FENCED, SIMPLE];
 /** The layouts on the server, where the way of waiting makes no difference. */
 export const LAYOUTS: readonly Kind[] = [LOCK, SIMPLE];
 

@@ -1,5 +1,5 @@
 /** Rows 14 and 17: the server is away for a while, or busy, and comes back. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DriverError } from '../../src/index.ts';
 import { lockChannel } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
@@ -21,6 +21,8 @@ import {
 import { LOCK } from './kinds.ts';
 import { WAYS } from './ways.ts';
 
+vi.setConfig({ testTimeout: 60_000 });
+
 /** Resolves when a waiter listens for releases, which it does once it has been told to wait. */
 async function toldToWait(server: TestServer, name: string): Promise<void> {
   await eventually(async () => (await subscribersOf(server, lockChannel(name))) === 1);
@@ -34,7 +36,7 @@ describeWithProcess('the server stopped and started again', () => {
     const hold = await client.getLock(name).lock();
     const told = aborted(hold.signal);
     const expiresAt = await expiryOf(server, name);
-    const entries = 500;
+    const entries = 200;
     let entered = 0;
     const waiting = Promise.all(
       Array.from({ length: entries }, () =>
@@ -57,7 +59,7 @@ describeWithProcess('the server stopped and started again', () => {
     expect(entered).toBe(entries);
     expect(await hold.unlock()).toBe(false);
     // Each entry takes one script in and one out, sent again by source while the server does not know it. Of
-    // 500 waiters one asked at a time: what 5 s of asking left in queues is a handful.
+    // 200 waiters one asked at a time: what 5 s of asking left in queues is a handful.
     expect(await scriptCalls(server)).toBeLessThan(2 * entries + 60);
     await eventually(async () => (await server.command('EXISTS', name)) === 0);
   });

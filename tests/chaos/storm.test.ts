@@ -62,7 +62,7 @@ async function storm({
       place: { host, port },
       kind: LOCK.title,
       name,
-      options: { watchdogMs: 10_000, commandTimeoutMs: 1_000 },
+      options: { watchdogMs: 10_000, commandTimeoutMs: 3_000 },
       workers: 3,
       runMs: 4_000,
       historyFile,
@@ -175,7 +175,7 @@ describeWithProcess('storms', () => {
       arena: place,
       ways: [...WAYS, 'default ioredis 6'],
       through: 'proxy',
-      settings: { runMs: 5_000, options: { watchdogMs: 10_000, commandTimeoutMs: 2_000 } },
+      settings: { runMs: 5_000, options: { watchdogMs: 10_000, commandTimeoutMs: 3_000 } },
       nemesis: async () => {
         await pick(strikes)?.();
         await sleep(50 + Math.random() * 200);

@@ -239,7 +239,8 @@ export function describeDriver(context: DriverContext): void {
           failure(open.ping()),
           failure(open.subscribe('c')),
           failure(bounded.openSubscriber(new Listener())),
-        ]).finally(() => server.resume());
+        ]);
+        await server.resume();
         for (const error of frozen) expect(error).toBeInstanceOf(OutcomeUnknownError);
         await expect.poll(() => bounded.eval('return 2', [], []).catch(() => 'down')).toBe(2);
         // The connection that was opening meanwhile has no owner and must not stay.

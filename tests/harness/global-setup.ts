@@ -4,7 +4,7 @@
  */
 import type { TestProject } from 'vitest/node';
 import { type FoundServer, findServer } from './find-server.ts';
-import { namesOfSkipped } from './skipped.ts';
+import { countTests, namesOfSkipped } from './skipped.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -36,6 +36,8 @@ export async function teardown(): Promise<void> {
   await found?.close();
   if (project === undefined) return;
   const skipped = namesOfSkipped(project.vitest);
+  const { passed, failed } = countTests(project.vitest);
+  say(`${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   if (skipped.length === 0) return;
   say(`Skipped ${skipped.length} tests:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
   const { CI = '' } = process.env;

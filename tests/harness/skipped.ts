@@ -1,4 +1,4 @@
-/** Which tests of a run were skipped, so that no skip is silent. */
+/** How the tests of a run ended, and which were skipped: no skip is silent. */
 import type { Vitest } from 'vitest/node';
 
 /** In the name of whatever is skipped for want of a server process. */
@@ -16,4 +16,14 @@ export function namesOfSkipped(vitest: Vitest): string[] {
     }
   }
   return names;
+}
+
+export function countTests(vitest: Vitest): { passed: number; failed: number } {
+  let passed = 0;
+  let failed = 0;
+  for (const module of vitest.state.getTestModules()) {
+    passed += [...module.children.allTests('passed')].length;
+    failed += [...module.children.allTests('failed')].length;
+  }
+  return { passed, failed };
 }

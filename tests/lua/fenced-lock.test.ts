@@ -69,10 +69,81 @@ describe('fenced-lock/acquire', () => {
     expect(await bench.command('GET', tokenOf(name))).toBe(String(token));
   });
 
+  it('delivered again after the owner entered again: count, lease and token stay', async () => {
+    const name = await lockName();
+    const token = await held(name, 'c:1');
+    await bench.command('HSET', name, 'c:1', 2);
+    await bench.command('PEXPIRE', name, 300_000);
+    expect(await held(name, 'c:1')).toBe(token);
+    expect(await bench.hash(name)).toEqual({ 'c:1': '2' });
+    expectRunning(await bench.pttl(name), 300_000);
+  });
+
+  it('delivered again when the token is gone: a hold still has one, and a higher one', async () => {
+    const name = await lockName();
+    const token = await held(name, 'c:1');
+    await bench.command('DEL', tokenOf(name));
+    const again = await held(name, 'c:1');
+    expect(again).toBeGreaterThan(token);
+    expect(await bench.command('GET', tokenOf(name))).toBe(String(again));
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+  });
+
   it('keeps the token for as long as it is told', async () => {
     const name = await lockName();
     await acquire(name, 'c:1', { retentionMs: 100_000 });
     expectRunning(await bench.pttl(tokenOf(name)), 100_000);
+  });
+
+  it('never forgets a token before the clock has passed it', async () => {
+    const name = await lockName();
+    const hourMs = 3_600_000;
+    await bench.command('SET', tokenOf(name), (await serverMicros()) + hourMs * 1_000);
+    await acquire(name, 'c:1', { retentionMs: 100_000 });
+    expectRunning(await bench.pttl(tokenOf(name)), hourMs + 100_000);
+  });
+
+  it('without a retention the token stays for ever, also one that had an expiry', async () => {
+    const name = await lockName();
+    await acquire(name, 'c:1', { retentionMs: 100_000 });
+    await bench.command('DEL', name);
+    await held(name, 'c:2');
+    expect(await bench.pttl(tokenOf(name))).toBe(-1);
+  });
+
+  it('takes a lock without expiry for taken, and gives no token', async () => {
+    const name = await lockName();
+    await bench.plant('HSET', name, 'java:1', 1);
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'busy', remainingMs: -1 });
+    expect(await bench.hash(name)).toEqual({ 'java:1': '1' });
+    expect(await bench.exists(tokenOf(name))).toBe(false);
+  });
+
+  it.each(['9007199254740991', '9223372036854775807', '1e3', '0x10', ' 7', '-7', 'seven', ''])(
+    'does not count on from a last token of "%s", which it leaves alone',
+    async (last) => {
+      const name = await lockName();
+      await bench.command('SET', tokenOf(name), last);
+      await expect(acquire(name, 'c:1')).rejects.toThrow('no number that can be counted on from');
+      expect(await bench.exists(name)).toBe(false);
+      expect(await bench.command('GET', tokenOf(name))).toBe(last);
+    },
+  );
+
+  it('gives the last number that a client can count to', async () => {
+    const name = await lockName();
+    await bench.command('SET', tokenOf(name), '9007199254740990');
+    expect(await held(name, 'c:1')).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it('leaves alone what is no lock and what is no token', async () => {
+    const [name, other] = [await lockName(), await lockName()];
+    await bench.plant('RPUSH', name, 'data');
+    await expect(acquire(name, 'c:1')).rejects.toThrow('WRONGTYPE');
+    expect(await bench.exists(tokenOf(name))).toBe(false);
+    await bench.command('RPUSH', tokenOf(other), 'data');
+    await expect(acquire(other, 'c:1')).rejects.toThrow('WRONGTYPE');
+    expect(await bench.exists(other)).toBe(false);
   });
 
   it('gives no token to whom it does not give the lock', async () => {

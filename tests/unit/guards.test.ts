@@ -18,9 +18,37 @@ describe('MemoryGuard', () => {
     const guard = new MemoryGuard();
     guard.admit('a', 5);
     guard.admit('b', 1);
+    guard.admit('b', 2);
+    expect(() => guard.admit('b', 1)).toThrow(StaleTokenError);
+    expect(() => guard.admit('a', 4)).toThrow(StaleTokenError);
     guard.forget('a');
     guard.admit('a', 1);
-    expect(() => guard.admit('b', 0)).toThrow(StaleTokenError);
+    expect(() => guard.admit('b', 1)).toThrow(StaleTokenError);
+  });
+
+  it('tells who was refused, by what, and which token it has seen', () => {
+    const guard = new MemoryGuard();
+    guard.admit('stock', 5);
+    try {
+      guard.admit('stock', 4);
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: 'ERR_STALE_TOKEN',
+        resource: 'stock',
+        token: 4,
+        newestToken: 5,
+      });
+    }
+    expect.assertions(1);
+  });
+
+  it('is not opened by what is no token', () => {
+    const guard = new MemoryGuard();
+    guard.admit('stock', 5);
+    for (const token of [Number.NaN, undefined, null, '9', 0, -1, 1.5, Number.POSITIVE_INFINITY, 2 ** 53]) {
+      expect(() => guard.admit('stock', token as number)).toThrow(OptionError);
+    }
+    expect(() => guard.admit('stock', 4)).toThrow(StaleTokenError);
   });
 });
 
@@ -68,6 +96,43 @@ describe('sqlGuard, on SQLite', () => {
     expect(balance()).toBe(3);
   });
 
+  it('claimed before it is read, the row takes nothing that was computed from an older reading', async () => {
+    const { db, balance } = await database();
+    const guard = sqlGuard(':token');
+    const claim = (token: number) => {
+      db.run(`UPDATE account SET ${guard.set} WHERE id = 1 AND ${guard.where}`, { ':token': token });
+      return db.getRowsModified();
+    };
+    const write = (value: number, token: number) => {
+      const bound = { ':value': value, ':token': token };
+      db.run(`UPDATE account SET balance = :value, ${guard.set} WHERE id = 1 AND ${guard.where}`, bound);
+      return db.getRowsModified();
+    };
+    const [paused, next] = [1_700_000_000_000_001, 1_700_000_000_000_002];
+    expect(claim(paused)).toBe(1);
+    const readByPaused = Number(balance());
+    expect(claim(next)).toBe(1);
+    const readByNext = Number(balance());
+    expect(write(readByPaused + 10, paused)).toBe(0);
+    expect(write(readByNext + 1, next)).toBe(1);
+    expect(claim(paused)).toBe(0);
+    expect(balance()).toBe(101);
+  });
+
+  it('in an upsert, with a qualified column', async () => {
+    const { db } = await database();
+    const guard = sqlGuard('?3', 'account.fence_token');
+    const upsert = `INSERT INTO account (id, balance, fence_token) VALUES (?1, ?2, ?3)
+      ON CONFLICT (id) DO UPDATE SET balance = ?2, ${guard.set} WHERE ${guard.where}`;
+    const write = (value: number, token: number) => {
+      db.run(upsert, [2, value, token]);
+      return db.getRowsModified();
+    };
+    expect([write(10, 5), write(20, 6), write(30, 5)]).toEqual([1, 1, 0]);
+    const row = db.exec('SELECT balance, fence_token FROM account WHERE id = 2')[0]?.values[0];
+    expect(row).toEqual([20, 6]);
+  });
+
   it('takes nothing into the SQL text that is not a placeholder or a column', () => {
     for (const parameter of ['', '3', "'x'", '$1; DROP TABLE account', '$']) {
       expect(() => sqlGuard(parameter)).toThrow(OptionError);
@@ -76,7 +141,7 @@ describe('sqlGuard, on SQLite', () => {
       expect(() => sqlGuard('?', column)).toThrow(OptionError);
     }
     expect(sqlGuard('$3', 'account.token')).toEqual({
-      set: 'account.token = $3',
+      set: 'token = $3',
       where: '(account.token IS NULL OR account.token <= $3)',
     });
   });

@@ -37,10 +37,18 @@ export class Bench {
   }
 
   /** A tenure that begins now. */
-  hold(protocol: HandDrivenProtocol, { renewed = true, leaseMs = this.runtime.watchdogMs } = {}) {
+  hold(
+    protocol: HandDrivenProtocol,
+    { renewed = true, leaseMs = this.runtime.watchdogMs, doubtful = false } = {},
+  ) {
     const entry = new NotingEntry(renewed);
     let isOver = false;
-    const grant = { owner: `c:${protocol.name}`, sentAt: this.runtime.leaseClock.sendTime(), leaseMs };
+    const grant = {
+      owner: `c:${protocol.name}`,
+      sentAt: this.runtime.leaseClock.sendTime(),
+      leaseMs,
+      doubtful,
+    };
     const tenure = new Tenure(this.runtime, protocol, grant, entry, () => {
       isOver = true;
     });

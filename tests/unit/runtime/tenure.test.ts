@@ -282,6 +282,15 @@ describe('leaving', () => {
     expect(lock.calls.at(-1)).toBe('release 90000');
   });
 
+  it('is remembered beyond the lease when an attempt of the owner may still be on its way', async () => {
+    const { bench, lock } = setUp();
+    const known = bench.hold(lock);
+    await known.tenure.leave(known.entry);
+    const doubtful = bench.hold(lock, { doubtful: true });
+    await doubtful.tenure.leave(doubtful.entry);
+    expect(lock.calls).toEqual(['release 6000', 'release 90000']);
+  });
+
   it('with the longest time-out there is: what is sent stays a safe integer', async () => {
     const { bench, lock } = setUp({ commandTimeoutMs: Number.MAX_SAFE_INTEGER });
     const { entry, tenure } = bench.hold(lock);

@@ -1,0 +1,4 @@
+import { throughIoredis } from './context.ts';
+import { describeMultiLock } from './multi-lock.ts';
+
+describeMultiLock(throughIoredis);

@@ -1,0 +1,4 @@
+import { throughNodeRedis } from './context.ts';
+import { describeRedLock } from './red-lock.ts';
+
+describeRedLock(throughNodeRedis);

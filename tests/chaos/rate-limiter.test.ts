@@ -1,0 +1,332 @@
+/**
+ * Rows 1, 8, 9, 10 and 12 for the rate limiter: what is granted counts once, whatever is lost on the way, what
+ * nobody got does not count, and who waits does not ask all the time.
+ */
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { type Holdfast, type HoldfastError, OutcomeUnknownError, type RateLimiter } from '../../src/index.ts';
+import * as scripts from '../../src/scripts/generated.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { spawnChild } from '../harness/child.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import { type Arena, arena, join, past, SLACK_MS, scriptCalls, timed } from './arena.ts';
+import { WAYS, type Way } from './ways.ts';
+
+const CHILD = fileURLToPath(new URL('./children/rate-limiter-user.ts', import.meta.url));
+
+const COMMAND_TIMEOUT_MS = 400;
+/** So long that no test sees its end. */
+const LONG_MS = 600_000;
+
+const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
+const ACQUIRE = runs(scripts.rateLimiterAcquire);
+const RELEASE = runs(scripts.rateLimiterRelease);
+
+const leftKey = (name: string) => `{${name}}:value`;
+const historyKey = (name: string) => `{${name}}:permits`;
+
+interface Stage extends Arena {
+  readonly name: string;
+  readonly client: Holdfast;
+  readonly limiter: RateLimiter;
+}
+
+/** A limiter reached through the proxy. */
+async function stage(
+  way: Way,
+  rate: number,
+  { commandTimeoutMs = 3_000, intervalMs = LONG_MS } = {},
+): Promise<Stage> {
+  const place = await arena();
+  const name = randomName();
+  await place.server.command(
+    'HSET',
+    name,
+    'rate',
+    rate,
+    'interval',
+    intervalMs,
+    'type',
+    0,
+    'keepAliveTime',
+    0,
+  );
+  const client = await join(way, place.proxy, { commandTimeoutMs });
+  return { ...place, name, client, limiter: client.getRateLimiter(name) };
+}
+
+async function leftOn(server: TestServer, name: string): Promise<number | null> {
+  const left = await server.command('GET', leftKey(name));
+  return left === null ? null : Number(left);
+}
+
+/** The permits of every entry; numbers below 128 are one byte of text. */
+async function grantedOn(server: TestServer, name: string): Promise<number[]> {
+  const entries = (await server.command('ZRANGE', historyKey(name), 0, -1)) as string[];
+  return entries.map((entry) => entry.charCodeAt(entry.length - 4)).sort((a, b) => a - b);
+}
+
+/** Makes every entry so much older. */
+async function age(server: TestServer, name: string, byMs: number): Promise<void> {
+  const source =
+    "for _, m in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], -ARGV[1], m) end";
+  await server.command('EVAL', source, 1, historyKey(name), byMs);
+}
+
+/** Resolves when a request is undone for good. */
+async function undone(server: TestServer, name: string): Promise<void> {
+  await eventually(async () => {
+    const keys = (await server.command('KEYS', `redisson_unlock_latch:{${name}}:*`)) as string[];
+    const answers = await Promise.all(keys.map((key) => server.command('GET', key)));
+    return answers.includes('undone');
+  });
+}
+
+describeWithProcess('rate limiter: the reply is lost after execution', () => {
+  describe.each(WAYS)('with %s', (way) => {
+    it('of taking and of giving back: each counts once', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 9);
+      const taken = proxy.swallowReply(ACQUIRE);
+      await limiter.acquire(2);
+      await taken;
+      const tried = proxy.swallowReply(ACQUIRE);
+      expect(await limiter.tryAcquire(3)).toBe(true);
+      await tried;
+      expect(await leftOn(server, name)).toBe(4);
+      expect(await grantedOn(server, name)).toEqual([2, 3]);
+
+      const released = proxy.swallowReply(RELEASE);
+      await limiter.release(2);
+      await released;
+      expect(await leftOn(server, name)).toBe(6);
+    });
+
+    it('of setting the rate: it is set once, and answers what it did', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 9);
+      await server.command('DEL', name);
+      const set = proxy.swallowReply(runs(scripts.rateLimiterTrySetRate));
+      const rate = { mode: 'overall', rate: 5, intervalMs: LONG_MS } as const;
+      expect(await limiter.trySetRate(rate)).toBe(true);
+      await set;
+
+      const again = proxy.swallowReply(runs(scripts.rateLimiterSetRate));
+      const setting = limiter.setRate({ ...rate, rate: 7 });
+      await again;
+      // What is granted before the repeat counts.
+      await server.command('SET', leftKey(name), 3);
+      await server.command(
+        'ZADD',
+        historyKey(name),
+        Date.now(),
+        `${String.fromCharCode(16)}sixteen letters!\x04\0\0\0`,
+      );
+      await setting;
+      expect(await limiter.availablePermits()).toBe(3);
+    });
+
+    it('and the caller gives up: what was taken comes back once', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 5);
+      const giveUp = new AbortController();
+      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
+      const waiting = timed(limiter.acquire(3, { signal: giveUp.signal }));
+      await swallowed;
+      expect(await leftOn(server, name)).toBe(2);
+      const why = new Error('enough');
+      giveUp.abort(why);
+      expect((await waiting).error).toBe(why);
+      await proxy.heal();
+      await undone(server, name);
+      expect(await leftOn(server, name)).toBe(5);
+      expect(await grantedOn(server, name)).toEqual([]);
+    });
+
+    it('and the caller gives up: an attempt that took nothing gives nothing back', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 3);
+      await limiter.acquire(1);
+      const giveUp = new AbortController();
+      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
+      const waiting = timed(limiter.acquire(3, { signal: giveUp.signal }));
+      await swallowed;
+      giveUp.abort(new Error('enough'));
+      await waiting;
+      await proxy.heal();
+      await undone(server, name);
+      expect(await leftOn(server, name)).toBe(2);
+      expect(await grantedOn(server, name)).toEqual([1]);
+    });
+
+    it('and its time is over before the repeat: it counts from then, and once', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 5);
+      const swallowed = proxy.swallowReply(ACQUIRE);
+      const taking = limiter.acquire(2);
+      await swallowed;
+      const repeat = proxy.holdRequest(ACQUIRE);
+      await repeat.held;
+      await age(server, name, LONG_MS);
+      repeat.release();
+      await taking;
+      expect(await leftOn(server, name)).toBe(3);
+      expect(await grantedOn(server, name)).toEqual([2]);
+    });
+  });
+});
+
+describeWithProcess('rate limiter: an attempt reported as failed executes later', () => {
+  describe.each(WAYS)('with %s', (way) => {
+    it('after it was undone it takes nothing', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+      const zombie = proxy.holdRequest(ACQUIRE);
+      const tried = await timed(limiter.tryAcquire(3));
+      expect(tried.error).toBeInstanceOf(OutcomeUnknownError);
+      expect(tried.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+
+      // The connection with the request in it breaks; the undoing overtakes it on the next one.
+      proxy.dropConnections();
+      await undone(server, name);
+      const before = await scriptCalls(server);
+      zombie.release();
+      await eventually(async () => (await scriptCalls(server)) > before);
+      expect(await limiter.availablePermits()).toBe(5);
+      expect(await grantedOn(server, name)).toEqual([]);
+    });
+
+    it('after its repeat was granted, and that time is over, it takes nothing', async () => {
+      const { server, proxy, name, limiter } = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+      const zombie = proxy.holdRequest(ACQUIRE);
+      const taking = limiter.tryAcquire(3, { waitMs: 20_000 });
+      await zombie.held;
+      await past(performance.now() + COMMAND_TIMEOUT_MS + 50);
+      proxy.dropConnections();
+      expect(await taking).toBe(true);
+      expect(await leftOn(server, name)).toBe(2);
+      await age(server, name, LONG_MS);
+      const before = await scriptCalls(server);
+      zombie.release();
+      await eventually(async () => (await scriptCalls(server)) > before);
+      expect(await leftOn(server, name)).toBe(2);
+      expect(await limiter.availablePermits()).toBe(5);
+    });
+  });
+});
+
+describeWithProcess('rate limiter: a server that never answers', () => {
+  it.each(WAYS)('fails calls by their deadlines, and counts none of them, with %s', async (way) => {
+    const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+    await limiter.availablePermits();
+    proxy.blackhole();
+    const [unlimited, limited, single, released] = await Promise.all([
+      timed(limiter.acquire()),
+      timed(limiter.tryAcquire(2, { waitMs: 700 })),
+      timed(limiter.tryAcquire(3)),
+      timed(limiter.release(1)),
+    ]);
+    for (const { error } of [unlimited, single, released]) expect(error).toBeInstanceOf(OutcomeUnknownError);
+    // It asked more than once, and is told what became of the last time: perhaps there was no connection then.
+    expect(['ERR_OUTCOME_UNKNOWN', 'ERR_DRIVER']).toContain((limited.error as HoldfastError).code);
+    expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+    expect(limited.tookMs).toBeGreaterThan(700);
+    expect(limited.tookMs).toBeLessThan(700 + COMMAND_TIMEOUT_MS + SLACK_MS);
+    expect(single.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+    expect(released.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+    await proxy.heal();
+    await undone(server, name);
+    await eventually(async () => expect(await limiter.availablePermits()).toBe(9));
+    expect(await grantedOn(server, name)).toEqual([]);
+  });
+
+  it.each(WAYS)('and a release that ran without an answer is not repeated, with %s', async (way) => {
+    const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+    await limiter.acquire(6);
+    const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
+    const released = await timed(limiter.release(2));
+    await swallowed;
+    expect(released.error).toBeInstanceOf(OutcomeUnknownError);
+    const before = await scriptCalls(server);
+    await proxy.heal();
+    await eventually(async () => (await scriptCalls(server)) > before);
+    expect(await eventually(() => limiter.availablePermits())).toBe(5);
+    expect(await leftOn(server, name)).toBe(5);
+  });
+});
+
+describeWithProcess('rate limiter: waiting', () => {
+  it('asks when its permits come free, and not meanwhile', async () => {
+    const { server, limiter } = await stage('Holdfast.connect', 1, { intervalMs: 1_500 });
+    await limiter.acquire();
+    const before = await scriptCalls(server);
+    await Promise.all([limiter.acquire(), limiter.tryAcquire(1, { waitMs: 1_000 })]);
+    // Each beside the line, the head in line, and when the time has come; once more if the server's clock lags.
+    const asked = (await scriptCalls(server)) - before;
+    expect(asked).toBeGreaterThanOrEqual(3);
+    expect(asked).toBeLessThanOrEqual(6);
+  });
+
+  it('waits out an outage that begins while it waits', async () => {
+    const { server, proxy, name, limiter } = await stage('Holdfast.connect', 1, {
+      commandTimeoutMs: 200,
+      intervalMs: 1_000,
+    });
+    await limiter.acquire();
+    const waiting = limiter.acquire();
+    await limiter.availablePermits();
+    await limiter.availablePermits();
+    await proxy.refuse();
+    await past(performance.now() + 1_500);
+    await proxy.heal();
+    await waiting;
+    expect(await grantedOn(server, name)).toEqual([1]);
+  });
+
+  it('SIGKILL of one that took and waits: its permits come back with their time, and it is in nobody’s way', async () => {
+    const { server, name, limiter } = await stage('Holdfast.connect', 2, { intervalMs: 2_000 });
+    const child = spawnChild(CHILD, { args: [server.url, name, '2'] });
+    await child.next(({ state }) => state === 'taken');
+    child.kill('SIGKILL');
+    await child.exited;
+    const { tookMs, error } = await timed(limiter.acquire(2));
+    expect(error).toBeUndefined();
+    expect(tookMs).toBeLessThan(2_000 + SLACK_MS);
+    expect(await grantedOn(server, name)).toEqual([2]);
+  });
+});
+
+describeWithProcess('rate limiter: connections break again and again', () => {
+  it.each(WAYS)('and what was granted is what counts, with %s', async (way) => {
+    const RATE = 100_000;
+    const { server, proxy, name, client } = await stage(way, RATE, { commandTimeoutMs: 1_000 });
+    const clients = [client, await join(way, proxy, { commandTimeoutMs: 1_000 })];
+    let isOver = false;
+    const granted: number[] = [];
+    const worker = async (limiter: RateLimiter, i: number) => {
+      const count = 1 + (i % 3);
+      while (!isOver) {
+        // What fails is not known to have happened, and must be as if it had not.
+        const isGranted = await limiter.tryAcquire(count, { waitMs: 20 + 20 * i }).catch(() => false);
+        if (isGranted) granted.push(count);
+      }
+    };
+    const workers = Array.from({ length: 6 }, (_, i) =>
+      worker((clients[i % 2] as Holdfast).getRateLimiter(name), i),
+    );
+    const until = performance.now() + 1_500;
+    while (performance.now() < until) {
+      await past(performance.now() + 30 + Math.random() * 120);
+      proxy.dropConnections();
+    }
+    isOver = true;
+    await Promise.all(workers);
+    expect(granted.length).toBeGreaterThan(0);
+    const total = granted.reduce((sum, count) => sum + count, 0);
+    const sorted = granted.sort((a, b) => a - b);
+    const check = async () => {
+      expect(await grantedOn(server, name)).toEqual(sorted);
+      expect(await leftOn(server, name)).toBe(RATE - total);
+    };
+    await eventually(check, { withinMs: 15_000 });
+    // Nothing that is still on its way changes that.
+    await past(performance.now() + 300);
+    await check();
+  });
+});

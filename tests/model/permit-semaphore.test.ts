@@ -1,0 +1,321 @@
+/**
+ * The permit-expirable semaphore against a plain model of it: any sequence of taking, giving back, changing
+ * leases and numbers, by two clients and by Redisson, with leases that end and waiters that come and give up,
+ * leaves the numbers and the holders that the model has, and nobody waiting for what is there.
+ */
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Holdfast, NotHeldError, type Permit, type PermitExpirableSemaphore } from '../../src/index.ts';
+import type { RawConnection } from '../../src/testing/index.ts';
+import { closedAtEnd } from '../behaviour/context.ts';
+import { rejection } from '../behaviour/moments.ts';
+import { randomName } from '../harness/names.ts';
+import { openShared, sharedServer } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+
+const PERMANENT = 922_337_203_685_477;
+/** Long enough never to end within a run. */
+const LONG_MS = 600_000;
+
+interface Model {
+  /** How many are free; null when there is no semaphore. */
+  free: number | null;
+  /** By id: whether it ends. */
+  taken: Map<string, 'timed' | 'permanent'>;
+  waiters: number;
+}
+
+interface Waiter {
+  readonly count: number;
+  readonly giveUp: AbortController;
+  permits: Permit[];
+  state: 'waiting' | 'taken' | 'gone';
+}
+
+interface Real {
+  readonly raw: RawConnection;
+  readonly name: string;
+  readonly semaphores: readonly PermitExpirableSemaphore[];
+  readonly waiters: Waiter[];
+  readonly handles: Map<string, Permit>;
+}
+
+type Step = fc.AsyncCommand<Model, Real>;
+
+const setOf = (name: string) => `{${name}}:timeout`;
+const ours = (real: Real, who: number) => real.semaphores[who] as PermitExpirableSemaphore;
+
+async function publish({ raw, name }: Real, message: unknown): Promise<void> {
+  await raw.command('PUBLISH', `redisson_sc:{${name}}`, String(message));
+}
+
+/** Moves who was served into the model, and compares it with what is stored. */
+async function check(model: Model, real: Real): Promise<void> {
+  const { raw, name } = real;
+  await eventually(async () => {
+    const value = await raw.command('GET', name);
+    const free = value === null ? null : Number(value);
+    const served = real.waiters.filter(({ state }) => state === 'taken');
+    const waiting = real.waiters.filter(({ state }) => state === 'waiting');
+    const count = served.reduce((sum, { permits }) => sum + permits.length, 0);
+    const expected = model.free === null ? null : model.free - count;
+    expect(free).toBe(expected);
+    expect(await raw.command('ZCARD', setOf(name))).toBe(model.taken.size + count);
+    for (const waiter of waiting) expect(waiter.count).toBeGreaterThan(free ?? 0);
+    model.free = expected;
+    model.waiters = waiting.length;
+    real.waiters.splice(0, real.waiters.length, ...waiting);
+    for (const permit of served.flatMap(({ permits }) => permits)) hold(model, real, permit, 'timed');
+  });
+  for (const [id, lease] of model.taken) {
+    const score = Number(await raw.command('ZSCORE', setOf(name), Buffer.from(id, 'hex')));
+    if (lease === 'permanent') expect(score).toBe(PERMANENT);
+    else expect(score).toBeLessThan(PERMANENT);
+    real.handles.get(id)?.assertHeld();
+  }
+}
+
+function hold(model: Model, real: Real, permit: Permit, lease: 'timed' | 'permanent'): void {
+  model.taken.set(permit.id, lease);
+  real.handles.set(permit.id, permit);
+}
+
+function release(model: Model, real: Real, ids: readonly string[]): void {
+  if (model.free !== null) model.free += ids.length;
+  for (const id of ids) {
+    model.taken.delete(id);
+    real.handles.delete(id);
+  }
+}
+
+function step(
+  name: string,
+  run: (model: Model, real: Real) => Promise<void>,
+  can = (_model: Model) => true,
+): Step {
+  return {
+    toString: () => name,
+    check: can,
+    run: async (model, real) => {
+      await run(model, real);
+      await check(model, real);
+    },
+  };
+}
+
+const hasTaken = (model: Model) => model.taken.size > 0;
+const pick = (model: Model, index: number) => [...model.taken.keys()][index % model.taken.size] as string;
+
+const who = fc.integer({ min: 0, max: 1 });
+const few = fc.integer({ min: 1, max: 3 });
+const some = fc.nat({ max: 9 });
+const lease = fc.constantFrom(undefined, LONG_MS, Number.POSITIVE_INFINITY);
+
+const STEPS = [
+  fc.tuple(who, fc.integer({ min: 0, max: 5 })).map(([by, count]) =>
+    step(`${by} sets ${count} if there are none`, async (model, real) => {
+      const isNew = model.free === null;
+      if (isNew) model.free = count;
+      expect(await ours(real, by).trySetPermits(count)).toBe(isNew);
+    }),
+  ),
+  fc.tuple(who, fc.integer({ min: 0, max: 5 })).map(([by, count]) =>
+    step(`${by} sets ${count}`, async (model, real) => {
+      model.free = model.free === null ? count : count - model.taken.size;
+      await ours(real, by).setPermits(count);
+    }),
+  ),
+  fc.tuple(who, fc.integer({ min: -2, max: 3 })).map(([by, count]) =>
+    step(`${by} adds ${count}`, async (model, real) => {
+      model.free = (model.free ?? 0) + count;
+      await ours(real, by).addPermits(count);
+    }),
+  ),
+  fc.tuple(who, few, lease).map(([by, count, leaseMs]) =>
+    step(`${by} tries to take ${count} for ${leaseMs}`, async (model, real) => {
+      const permits = await ours(real, by).tryAcquireMany(count, { leaseMs });
+      expect(permits?.length ?? 0).toBe((model.free ?? 0) >= count ? count : 0);
+      if (permits === null || model.free === null) return;
+      model.free -= count;
+      const kind = leaseMs === Number.POSITIVE_INFINITY ? 'permanent' : 'timed';
+      for (const permit of permits) hold(model, real, permit, kind);
+    }),
+  ),
+  fc.tuple(some, fc.boolean()).map(([index]) =>
+    step(
+      `whoever holds permit ${index} gives it back`,
+      async (model, real) => {
+        const id = pick(model, index);
+        const permit = real.handles.get(id);
+        if (permit === undefined) return;
+        release(model, real, [id]);
+        expect(await permit.release()).toBe(true);
+      },
+      hasTaken,
+    ),
+  ),
+  fc.tuple(who, some).map(([by, index]) =>
+    step(
+      `${by} gives back permit ${index} by its id, twice`,
+      async (model, real) => {
+        const id = pick(model, index);
+        release(model, real, [id]);
+        const answers = await Promise.all([ours(real, by).tryRelease(id), ours(real, by).tryRelease(id)]);
+        expect(answers).toEqual([true, false]);
+        expect(await rejection(ours(real, by).release(id))).toBeInstanceOf(NotHeldError);
+      },
+      hasTaken,
+    ),
+  ),
+  fc.tuple(who, some, fc.boolean()).map(([by, count, isWrong]) =>
+    step(
+      `${by} gives back a list${isWrong ? ' with one that is not there' : ''}`,
+      async (model, real) => {
+        const ids = [...model.taken.keys()].slice(0, 1 + (count % model.taken.size));
+        if (!isWrong) release(model, real, ids);
+        const list = isWrong ? [...ids, randomBytes(16).toString('hex')] : ids;
+        expect(await ours(real, by).tryRelease(list)).toBe(isWrong ? 0 : ids.length);
+      },
+      hasTaken,
+    ),
+  ),
+  fc.tuple(who, some, fc.constantFrom(LONG_MS, Number.POSITIVE_INFINITY)).map(([by, index, leaseMs]) =>
+    step(
+      `${by} gives permit ${index} a lease of ${leaseMs}`,
+      async (model, real) => {
+        const id = pick(model, index);
+        model.taken.set(id, leaseMs === LONG_MS ? 'timed' : 'permanent');
+        expect(await ours(real, by).updateLease(id, leaseMs)).toBe(true);
+        expect((await ours(real, by).getLeaseMs(id)) === -1).toBe(leaseMs !== LONG_MS);
+      },
+      hasTaken,
+    ),
+  ),
+  fc.tuple(who, some).map(([by, index]) =>
+    step(
+      `${by} lets the lease of permit ${index} end`,
+      async (model, real) => {
+        const id = pick(model, index);
+        const permit = real.handles.get(id);
+        release(model, real, [id]);
+        expect(await ours(real, by).updateLease(id, 1)).toBe(true);
+        await eventually(
+          async () => (await rejection(ours(real, by).getLeaseMs(id))) instanceof NotHeldError,
+        );
+        // A client learns what another did to its permit at the next renewal; it is sure to be told false.
+        if (permit !== undefined) expect(await permit.release()).toBe(false);
+      },
+      hasTaken,
+    ),
+  ),
+  who.map((by) =>
+    step(`${by} counts`, async (model, real) => {
+      const semaphore = ours(real, by);
+      const total = model.free === null ? 0 : model.free + model.taken.size;
+      expect(await semaphore.availablePermits()).toBe(model.free ?? 0);
+      expect(await semaphore.acquiredPermits()).toBe(model.taken.size);
+      expect(await semaphore.getPermits()).toBe(total);
+    }),
+  ),
+  fc.boolean().map((ends) =>
+    step(
+      `Java takes one that ${ends ? 'ends' : 'is permanent'}`,
+      async (model, { raw, name }) => {
+        const id = randomBytes(16);
+        model.free = (model.free ?? 0) - 1;
+        model.taken.set(id.toString('hex'), ends ? 'timed' : 'permanent');
+        await raw.command('DECRBY', name, 1);
+        await raw.command('ZADD', setOf(name), ends ? Date.now() + LONG_MS : PERMANENT, id);
+      },
+      (model) => (model.free ?? 0) > 0,
+    ),
+  ),
+  some.map((index) =>
+    step(
+      `Java gives back permit ${index}`,
+      async (model, real) => {
+        const id = pick(model, index);
+        const permit = real.handles.get(id);
+        release(model, real, [id]);
+        await real.raw.command('ZREM', setOf(real.name), Buffer.from(id, 'hex'));
+        await publish(real, await real.raw.command('INCRBY', real.name, 1));
+        if (permit !== undefined) expect(await permit.release()).toBe(false);
+      },
+      (model) => hasTaken(model) && model.free !== null,
+    ),
+  ),
+  fc.constant(
+    step('somebody deletes it', async (model, { raw, name, handles }) => {
+      model.free = null;
+      model.taken.clear();
+      await raw.command('DEL', name, setOf(name));
+      for (const permit of handles.values()) expect(await permit.release()).toBe(false);
+      handles.clear();
+    }),
+  ),
+  fc.tuple(who, few, fc.constantFrom('acquire', 'tryAcquire', 'parallel')).map(([by, count, how]) =>
+    step(`${by} waits for ${count} by ${how}`, async (_model, real) => {
+      const giveUp = new AbortController();
+      const { signal } = giveUp;
+      for (let i = 0; i < (how === 'parallel' ? 3 : 1); i += 1) {
+        const waiter: Waiter = { count, giveUp, permits: [], state: 'waiting' };
+        real.waiters.push(waiter);
+        const wait =
+          how === 'tryAcquire'
+            ? ours(real, by).tryAcquireMany(count, { waitMs: 60_000, signal })
+            : ours(real, by).acquireMany(count, { signal });
+        void wait.then(
+          (permits) => {
+            waiter.permits = permits ?? [];
+            waiter.state = 'taken';
+          },
+          (reason: unknown) => {
+            expect(reason).toBe(signal.reason);
+            waiter.state = 'gone';
+          },
+        );
+      }
+    }),
+  ),
+  some.map((index) =>
+    step(
+      `waiter ${index} gives up`,
+      async (_model, real) => {
+        const waiter = real.waiters[index % real.waiters.length] as Waiter;
+        waiter.giveUp.abort(new Error('enough'));
+        await eventually(() => waiter.state === 'gone');
+      },
+      (model) => model.waiters > 0,
+    ),
+  ),
+];
+
+async function client(): Promise<Holdfast> {
+  return closedAtEnd(await Holdfast.connect(sharedServer().url));
+}
+
+describe('the permit-expirable semaphore and its model', () => {
+  it('agree', async () => {
+    const raw = await openShared();
+    const clients = [await client(), await client()];
+    const run = async (steps: Iterable<Step>) => {
+      const name = randomName('model');
+      const semaphores = clients.map((each) => each.getPermitExpirableSemaphore(name));
+      const real: Real = { raw, name, semaphores, waiters: [], handles: new Map() };
+      try {
+        const model: Model = { free: null, taken: new Map(), waiters: 0 };
+        await fc.asyncModelRun(() => ({ model, real }), steps);
+      } finally {
+        for (const { giveUp } of real.waiters) giveUp.abort(new Error('over'));
+        await Promise.all([...real.handles.values()].map((permit) => permit.release()));
+        await raw.command('DEL', name, setOf(name));
+      }
+    };
+    await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30 }), run), {
+      numRuns: 60,
+      interruptAfterTimeLimit: 12_000,
+      endOnFailure: true,
+    });
+  });
+});
