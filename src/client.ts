@@ -332,13 +332,39 @@ export class Holdfast implements AsyncDisposable {
     return this.#locks;
   }
 
-  /** All of the given locks as one. They may be of different kinds and come from different clients. */
+  /**
+   * All of the given locks as one, taken in one order by everybody. They may be of different kinds and come from
+   * different clients.
+   *
+   * @example
+   * ```ts
+   * const transfer = client.getMultiLock(client.getLock('account:1'), client.getFairLock('account:2'));
+   * await transfer.withLock(() => console.log('nobody else is at either')); // nobody else is at either
+   * ```
+   *
+   * @throws OptionError when a lock is named twice, or is itself made of locks
+   */
   getMultiLock(...locks: Lock[]): Lock {
     this.#used();
     return new MultiLock(...locks);
   }
 
-  /** A majority of the given locks as one: each from a client of its own, on independent servers. */
+  /**
+   * A majority of the given locks as one: each from a client of its own, on independent servers. A server that has
+   * just started does not vote for one lease.
+   *
+   * @example
+   * ```ts
+   * const servers = await Promise.all([startServer(), startServer(), startServer()]);
+   * const clients = await Promise.all(servers.map(({ url }) => Holdfast.connect(url, { watchdogMs: 1_000 })));
+   * const [first] = clients as [Holdfast];
+   * const lock = first.getRedLock(...clients.map((each) => each.getLock('import')));
+   * await lock.withLock(() => servers[2]?.kill());
+   * await Promise.all([...clients, ...servers].map((each) => each.close()));
+   * ```
+   *
+   * @throws OptionError when two locks come from one client
+   */
   getRedLock(...locks: Lock[]): Lock {
     this.#used();
     return new RedLock(...locks);
@@ -411,7 +437,10 @@ export class Holdfast implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#forgetSignals?.();
+    // Sent before the connection is closed, and not waited for by anything that matters more.
+    const flushed = this.#synchronizers.answers.flush();
     await this.#runtime.close();
+    await flushed;
     await this.#whenClosed?.();
   }
 

@@ -21,6 +21,7 @@
 --- @include lib/now
 --- @include lib/fair-queue
 --- @include lib/fair-place
+--- @include lib/grant-lease
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
 end
@@ -41,7 +42,9 @@ local isFree = remainingMs == -2
 if isFree and (not head or head == owner) then
   leaveQueue(queue, timeouts, seen, owner)
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
   return { 'held' }
 end
 if isFree and swept then

@@ -12,6 +12,7 @@
 --- @arg retentionMs  integer  how long the token is kept after it was given; 0: for ever
 --- @returns { 'held', token } | { 'busy', remainingMs } | { 'ended' }
 --- @include lib/raise-lease
+--- @include lib/grant-lease
 if leaseMs < 1 or retentionMs < 0 then
   return redis.error_reply('ERR a lease must be positive and a retention not negative')
 end
@@ -42,8 +43,12 @@ if not isHeld or not given then
     redis.call('SET', token, given)
   end
 end
-if not isHeld then
+if isHeld then
+  raiseLease(lock, leaseMs)
+else
   redis.call('HSET', lock, owner, 1)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
 end
-raiseLease(lock, leaseMs)
 return { 'held', given }

@@ -2,6 +2,6 @@
 --- A key that lost its expiry gets one again.
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end

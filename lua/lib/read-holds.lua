@@ -14,10 +14,13 @@ local function longestHold(holds, first, last)
   return longestMs
 end
 
---- Gives the key at least this much time. PEXPIRE comes first because it works without free memory.
+--- Gives the key at least this much time; answers whether it is there. PEXPIRE comes first because it works
+--- without free memory, which making it anew does not.
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
-    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
+  return true
 end

@@ -9,6 +9,7 @@
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'busy', remainingMs } | { 'ended' }
 --- @include lib/raise-lease
+--- @include lib/grant-lease
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
 end
@@ -17,7 +18,9 @@ if redis.call('EXISTS', lock) == 0 then
     return { 'ended' }
   end
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
   return { 'held' }
 end
 if redis.call('HEXISTS', lock, owner) == 1 then

@@ -14,6 +14,7 @@
 --- @include lib/now
 --- @include lib/raise-lease
 --- @include lib/read-holds
+--- @include lib/grant-lease
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
 end
@@ -47,6 +48,13 @@ if mode then
 else
   redis.call('HSET', lock, 'mode', 'read', owner, 1)
 end
-redis.call('SET', hold, '1', 'PX', leaseMs)
-raiseLease(lock, leaseMs)
+redis.call('SET', hold, '1', 'PX', string.format('%.0f', leaseMs))
+grantLease(lock, leaseMs, function()
+  redis.call('DEL', hold)
+  if mode then
+    redis.call('HDEL', lock, owner)
+  else
+    redis.call('DEL', lock)
+  end
+end)
 return { 'held' }

@@ -15,8 +15,10 @@ for i = 1, #holders, 2 do
   local count = tonumber(holders[i + 1])
   local held = redis.pcall('HEXISTS', lock, holders[i]) == 1
   if held then
+    -- A reader without a hold key counts for nobody else: it must not believe itself renewed.
+    held = false
     for hold = place + 1, place + count do
-      keepHold(places[hold], leaseMs)
+      held = keepHold(places[hold], leaseMs) or held
     end
     raiseLease(lock, leaseMs)
   end

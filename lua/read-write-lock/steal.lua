@@ -8,6 +8,7 @@
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'ended' }
 --- @include lib/raise-lease
+--- @include lib/grant-lease
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
 end
@@ -23,5 +24,7 @@ if redis.call('HEXISTS', lock, 'mode') ~= redis.call('EXISTS', lock) then
 end
 redis.call('DEL', lock)
 redis.call('HSET', lock, 'mode', 'write', owner, 1)
-redis.call('PEXPIRE', lock, leaseMs)
+grantLease(lock, leaseMs, function()
+  redis.call('DEL', lock)
+end)
 return { 'held' }

@@ -13,6 +13,7 @@
 --- @include lib/list-readers
 --- @include lib/now
 --- @include lib/raise-lease
+--- @include lib/grant-lease
 if leaseMs < 1 or noteMs < 0 then
   return redis.error_reply('ERR a lease must be positive')
 end
@@ -29,7 +30,9 @@ if not mode then
     return redis.error_reply('ERR the key holds a lock of another kind')
   end
   redis.call('HSET', lock, 'mode', 'write', owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
   redis.call('ZREM', waiting, owner)
   return { 'held' }
 end

@@ -32,21 +32,23 @@ export class Answers {
 
   /** The answer kept under `answerKey` has arrived at the first try; it was asked to be kept for long. */
   arrived(key: string, answerKey: string): void {
-    if (this.#arrived.size === 0) this.#clock.after(SHORTEN_EVERY_MS, () => this.#shorten());
+    if (this.#arrived.size === 0) this.#clock.after(SHORTEN_EVERY_MS, () => void this.flush());
     const keys = this.#arrived.get(key);
     if (keys === undefined) this.#arrived.set(key, [answerKey]);
     else keys.push(answerKey);
   }
 
-  #shorten(): void {
+  /** Shortens the time of all that have arrived; what fails stays for its full time, which is harmless. */
+  async flush(): Promise<void> {
     const { driver, rememberMs } = this.#wire;
+    const calls: Promise<unknown>[] = [];
     for (const keys of this.#arrived.values()) {
       for (let from = 0; from < keys.length; from += MOST_IN_ONE_CALL) {
         const answers = keys.slice(from, from + MOST_IN_ONE_CALL);
-        // Without it they stay for their full time, which is harmless.
-        answerShorten.run(driver, { answers }, { rememberMs }).catch(() => undefined);
+        calls.push(answerShorten.run(driver, { answers }, { rememberMs }));
       }
     }
     this.#arrived.clear();
+    await Promise.allSettled(calls);
   }
 }

@@ -13,7 +13,7 @@ import type { LockHold } from './hold.ts';
 import { askForVote, isIdentified, mistrust, type Vote } from './vote.ts';
 
 /** What the ballot needs to know of the lock it is about. */
-export interface Electorate {
+interface Electorate {
   readonly members: readonly ExclusiveLock[];
   readonly needed: number;
   form(holds: readonly LockHold[]): GroupHold;
@@ -68,6 +68,8 @@ export class Ballot {
     const votes = this.#votes;
     votes.push(vote);
     if (isTwice(votes, vote)) {
+      // The next round has to find out as well, and must not end before it has.
+      mistrust(vote.member);
       const why = 'Two members of a red lock are the same server, whose vote would count twice';
       this.#drop(() => reject(new OptionError(why)));
       return;

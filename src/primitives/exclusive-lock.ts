@@ -87,6 +87,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       const run = () =>
         sections.run(section, async () => {
           await onAcquire?.(shown<H>(hold));
+          if (onAcquire !== undefined) hold.assertHeld();
           return work(shown<H>(hold));
         });
       return await runHolding(hold, run, runtime.report, (_, released) =>
@@ -108,13 +109,19 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     runtime.assertOpen();
     const { key, reach } = this.protocol;
     const ended = reach && (await this.#ask('describe', () => reach.call(this.protocol)));
+    const ours = () =>
+      [...runtime.tenures].filter(
+        ({ protocol }) => protocol.key === key && (ended?.includes(protocol.identity) ?? true),
+      );
     // Our own holders are told before the server can let anyone else in.
-    for (const tenure of [...runtime.tenures]) {
-      const { protocol } = tenure;
-      if (protocol.key === key && (ended?.includes(protocol.identity) ?? true)) tenure.lose('forced');
-    }
+    for (const tenure of ours()) tenure.lose('forced');
     const request = numbers.next();
+    const sentAt = runtime.leaseClock.sendTime();
     const answer = await this.#ask('force-release', () => this.protocol.forceRelease(request));
+    if (answer === 'released') {
+      // An acquisition that was under way may have been granted just before it was ended.
+      for (const tenure of ours()) if (tenure.since <= sentAt) tenure.revoke('forced');
+    }
     runtime.look(this.protocol.line);
     return answer === 'released';
   }
@@ -172,11 +179,13 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   /** Takes the lock as an owner that may have it already, or may be taking it this very moment. */
   async #take(owner: Owner, wish: HoldOptions, patience: Patience): Promise<LockHold | null> {
     const { identity } = this.protocol;
+    // What it holds it can enter at once; only who begins must wait for one who is just beginning.
+    const held = owner.tenureOf(identity);
+    let entered = held && (await this.#enter(held, wish, patience));
+    if (entered !== undefined) return entered;
+    // Not before: what is known of the lock may have been forgotten while the server was asked.
     const interest = owner.interestIn(identity);
     const visit = Symbol('visit');
-    // What it holds it can enter at once; only who begins must wait for one who is just beginning.
-    let entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
-    if (entered !== undefined) return entered;
     if (!(await interest.gate.enter(visit, patience))) return null;
     try {
       entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
@@ -193,8 +202,14 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
 
   /** Enters a tenure once more; undefined when its last entry has just been taken back. */
   async #enter(tenure: Tenure, wish: HoldOptions, patience: Patience): Promise<LockHold | undefined> {
-    if (!this.#reentrant) throw new ReentryError(this.name);
     const { runtime } = this.context;
+    if (!this.#reentrant) {
+      tenure.assertHeld();
+      if (tenure.count > 0) throw new ReentryError(this.name);
+      // Being released this very moment: it can be taken anew after that.
+      await patience.wait(tenure.changed(), Number.POSITIVE_INFINITY);
+      return undefined;
+    }
     const hold = new LockHold(runtime, this.name, wish);
     const entering = tenure.enter(hold, wish.leaseMs ?? runtime.watchdogMs).then((entered) => {
       return entered ? hold.standOn(tenure) : undefined;
@@ -256,20 +271,18 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     const { field: owner, protocol } = beginner;
     const leaseMs = wish.leaseMs ?? runtime.watchdogMs;
     const waitMs = Math.max(0, patience.endsAt - runtime.clock.now());
-    let isQueued = false;
     const contest: Contest<Grant> = {
       what: `acquire "${this.name}"`,
       waiting: protocol.waiting(owner),
       attempt: async () => {
         const sentAt = runtime.leaseClock.sendTime();
         const answer = await protocol.acquire(owner, leaseMs, waitMs);
-        isQueued = answer.status === 'busy' && waitMs > 0;
         if (answer.status === 'busy') return { granted: false, remainingMs: answer.remainingMs };
         return { granted: true, value: { owner, sentAt, leaseMs, token: answer.token } };
       },
       abandon: () => bar(runtime, protocol, owner, Math.max(leaseMs, protocol.queueMs ?? 0)),
       withdraw: () => {
-        if (isQueued) withdraw(runtime, protocol, owner);
+        if (waitMs > 0) withdraw(runtime, protocol, owner);
       },
     };
     const outcome = await acquire(contest, runtime.line(line), patience, runtime);

@@ -28,7 +28,7 @@ export interface RatePlace {
   readonly wakeWaiters: () => void;
 }
 
-export type RateKeys = ReturnType<typeof rateKeys>;
+type RateKeys = ReturnType<typeof rateKeys>;
 
 /** The limit of all and that of one client: which of them is in force is written in the limiter. */
 export function rateKeys(key: string, clientId: string) {

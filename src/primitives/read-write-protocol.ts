@@ -232,6 +232,8 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
 }
 
 export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
+  /** The owner's own read holds keep the key alive, and with it the mode. */
+  readonly outlivesLease = true;
   readonly line: string | null;
   /** While it counts as waiting on the server there is a note to be taken back. */
   readonly queueMs?: number;

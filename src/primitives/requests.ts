@@ -55,8 +55,8 @@ export class Requests {
   /** Changes something once, or says that it is not known whether it did. */
   change<T>(verb: string, call: (memory: Memory) => Promise<T>): Promise<T> {
     this.#context.runtime.assertOpen();
-    const { commandTimeoutMs } = this.#context.runtime;
-    const memory = { answer: this.nextAnswerKey(), rememberMs: Math.max(LATE_MS, 2 * commandTimeoutMs) };
+    const rememberMs = Math.max(LATE_MS, this.#context.runtime.rememberMs);
+    const memory = { answer: this.nextAnswerKey(), rememberMs };
     return this.#persist(verb, () => call(memory));
   }
 

@@ -6,7 +6,7 @@
  * deadline and the abort.
  */
 import { classify, toHoldfastError } from '../drivers/outcome.ts';
-import { OutcomeUnknownError } from '../errors.ts';
+import { type HoldfastError, OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { Line } from './line.ts';
@@ -60,6 +60,12 @@ export interface Surroundings {
   readonly commandTimeoutMs: number;
 }
 
+/** The last attempt may certainly not have run, and still one before it may have. */
+function unanswered(error: unknown, inDoubt: boolean, what: string): HoldfastError {
+  if (!inDoubt || classify(error) === 'unknown') return toHoldfastError(error, what);
+  return new OutcomeUnknownError(`No answer in time: ${what}`, { cause: error });
+}
+
 const NOT_GRANTED: Busy = { granted: false, remainingMs: -1 };
 
 /**
@@ -77,7 +83,6 @@ export async function acquire<T>(
   patience: Patience,
   { clock, commandTimeoutMs }: Surroundings,
 ): Promise<Granted<T> | Busy> {
-  patience.throwIfAborted();
   const queued = !line.isEmpty;
   // One try only, and others of this process wait already: it could not be our turn.
   if (queued && patience.isOver) return NOT_GRANTED;
@@ -87,6 +92,7 @@ export async function acquire<T>(
   let attempted = false;
   let granted = false;
   try {
+    patience.throwIfAborted();
     if (queued && (await patience.wait(place.turn)) === EXPIRED) return NOT_GRANTED;
 
     const { waiting } = contest;
@@ -104,7 +110,7 @@ export async function acquire<T>(
         const until = trouble === undefined ? patience.endsAt : settleBy;
         if ((await patience.wait(line.due(), until)) === EXPIRED) {
           if (trouble === undefined) return NOT_GRANTED;
-          throw toHoldfastError(trouble, contest.what);
+          throw unanswered(trouble, inDoubt, contest.what);
         }
       }
 
@@ -119,7 +125,8 @@ export async function acquire<T>(
         patience.throwIfAborted();
         const outcome = classify(error);
         if (outcome !== 'unknown') inDoubt = wasInDoubt;
-        if (outcome === 'refused' || clock.now() >= settleBy) throw toHoldfastError(error, contest.what);
+        if (outcome === 'refused') throw toHoldfastError(error, contest.what);
+        if (clock.now() >= settleBy) throw unanswered(error, inDoubt, contest.what);
         trouble = error;
         line.foundBusy(backoff.next());
         continue;

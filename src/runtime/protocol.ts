@@ -49,6 +49,8 @@ export interface TenureProtocol {
   leave?(owner: string, count: number): Promise<'held' | 'lost'>;
   /** Ends the hold, whatever its count, or the wait, and bars the owner for `rememberMs`. */
   release(owner: string, rememberMs: number): Promise<'released' | 'lost'>;
+  /** Its key may live on after its lease, because others keep it: what is lost must be released all the same. */
+  readonly outlivesLease?: boolean;
   /** One function for all locks of this kind on this client: holds that share it are renewed together. */
   readonly renew: Renew;
 }

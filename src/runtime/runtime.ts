@@ -89,7 +89,8 @@ export class Runtime {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new ClosedError());
-    for (const tenure of [...this.tenures]) tenure.revoke('closed');
+    // Those without an entry are being released by their last holder.
+    for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
     // Waiters that were turned away with an attempt under way have it undone as soon as they run.
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise<void>((resolve) => {

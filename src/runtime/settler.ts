@@ -29,6 +29,17 @@ export class Settler {
     void task.then(() => this.#tasks.delete(task));
   }
 
+  /** Counts something that is under way, and that somebody else waits for, among the tasks. */
+  follow(work: Promise<unknown>): void {
+    const task = work.then(
+      () => undefined,
+      // Whoever waits for it has the error.
+      () => undefined,
+    );
+    this.#tasks.add(task);
+    void task.then(() => this.#tasks.delete(task));
+  }
+
   /** Resolves when every task has ended, also those that come while it waits. */
   async drained(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);

@@ -5,7 +5,7 @@
  * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
  * lost it stays lost, whatever the server says later.
  */
-import { LeaseLostError, type LossReason, ReentryError } from '../errors.ts';
+import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
 import { deadlineOf } from './lease.ts';
@@ -36,6 +36,8 @@ export class Tenure {
   readonly protocol: TenureProtocol;
   readonly owner: string;
   readonly token: number | undefined;
+  /** When it was asked for. */
+  readonly since: number;
   readonly #runtime: Runtime;
   readonly #entries = new Set<Entry>();
   readonly #whenOver: () => void;
@@ -60,6 +62,7 @@ export class Tenure {
     this.protocol = protocol;
     this.owner = grant.owner;
     this.token = grant.token;
+    this.since = grant.sentAt;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
     this.#deadline = deadlineOf(grant.sentAt, grant.leaseMs);
@@ -148,6 +151,13 @@ export class Tenure {
     if (held === 1) this.prolonged(sentAt, leaseMs);
     else this.lose('notOwner');
     this.assertHeld();
+    // Released meanwhile: there was nothing left to extend.
+    if (held !== 1) throw new NotHeldError(this.protocol.name);
+  }
+
+  /** Resolves when the changes that are under way are done, however they end. */
+  async changed(): Promise<void> {
+    await this.#changing;
   }
 
   /**
@@ -174,9 +184,9 @@ export class Tenure {
     for (const entry of [...this.#entries]) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
-    if (reason === 'unreachable') {
-      // A renewal whose reply never came may have prolonged it, or may do so yet. Not before the lease that
-      // the holder knew of is over: until then it may still be busy stopping.
+    if (reason === 'unreachable' || this.protocol.outlivesLease) {
+      // A renewal whose reply never came may have prolonged it, or may do so yet; or others keep its key alive.
+      // Not before the lease that the holder knew of is over: until then it may still be busy stopping.
       const leaseLeftMs = Math.max(0, this.#leaseEndsAt - this.#runtime.leaseClock.now());
       this.#runtime.clock.after(leaseLeftMs, () => this.#releaseInBackground());
     }
@@ -207,8 +217,13 @@ export class Tenure {
     if (now < this.#deadline) return true;
     const awakeAt = this.#runtime.clock.now() + this.#suspendedMs;
     if (awakeAt < this.#deadline) this.lose('suspended');
-    else this.lose(this.renewalFailing ? 'unreachable' : 'expired');
+    else this.lose(this.#isRenewalOverdue ? 'unreachable' : 'expired');
     return false;
+  }
+
+  /** Renewals failed, or the one that is under way has not been answered. */
+  get #isRenewalOverdue(): boolean {
+    return this.renewalFailing || this.#runtime.watchdog.isRenewing(this);
   }
 
   #armDeadline(): void {
@@ -234,17 +249,25 @@ export class Tenure {
   }
 
   async #leaveOne(): Promise<boolean> {
-    const count = this.#entries.size;
-    const answer = await this.#ask(`leave "${this.protocol.name}"`, async () =>
-      this.protocol.leave?.(this.owner, count),
-    );
-    if (answer === 'lost') this.lose('notOwner');
-    return answer === 'held';
+    const what = `leave "${this.protocol.name}"`;
+    const leave = async () => this.protocol.leave?.(this.owner, this.#entries.size);
+    try {
+      const answer = await this.#ask(what, leave);
+      if (answer === 'lost') this.lose('notOwner');
+      return answer === 'held';
+    } catch (error) {
+      // The count is set to what it is by then; after the last release there is nothing to set.
+      this.#runtime.settler.settle(what, this.#leaseMs, async () => this.isHeld && leave());
+      throw error;
+    }
   }
 
   /** Several entries may leave at once, and each then finds none left: they share one release. */
   #release(): Promise<boolean> {
-    this.#releasing ??= this.#releaseOnce();
+    if (this.#releasing === undefined) {
+      this.#releasing = this.#releaseOnce();
+      this.#runtime.settler.follow(this.#releasing);
+    }
     return this.#releasing;
   }
 

@@ -7,6 +7,7 @@
  * blocked or the machine slept.
  */
 import { classify } from '../drivers/outcome.ts';
+import { OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { CancelTimer } from './clock.ts';
 import type { Renew } from './protocol.ts';
@@ -27,8 +28,8 @@ export class Watchdog {
   readonly #leaseMs: number;
   /** When each tenure is to be renewed. All wait equally long, so the map is in order of due time. */
   readonly #dueAt = new Map<Tenure, number>();
-  /** Being renewed at present; taken out of the queue until it is settled. */
-  readonly #renewing = new Set<Tenure>();
+  /** Being renewed, and since when; taken out of the queue until it is settled. */
+  readonly #renewing = new Map<Tenure, number>();
   #cancelTick: CancelTimer | undefined;
   /** Suspended time at the last tick; somebody else may have read the clock since. */
   #suspendedMs = 0;
@@ -56,6 +57,11 @@ export class Watchdog {
     this.#dueAt.set(tenure, dueAt);
     // The pulse may be slower than the renewals of a short lease.
     if (dueAt < this.#tickAt) this.#arm();
+  }
+
+  /** Whether a renewal of it is under way that has not been answered. */
+  isRenewing(tenure: Tenure): boolean {
+    return this.#renewing.has(tenure);
   }
 
   unwatch(tenure: Tenure): void {
@@ -89,9 +95,18 @@ export class Watchdog {
       this.#suspendedMs = leaseClock.suspendedMs;
       for (const tenure of [...tenures]) tenure.isStillHeld(leaseNow);
     }
+    this.#tellOverdue();
     this.#renewDue(leaseNow);
     this.#cancelTick = undefined;
     if (tenures.size > 0) this.#arm();
+  }
+
+  /** Where the time-out of a command is as long as the lease, the deadline may come before the first failure. */
+  #tellOverdue(): void {
+    const overdueSince = this.#runtime.clock.now() - this.#leaseMs / 6;
+    for (const [tenure, since] of this.#renewing) {
+      if (since < overdueSince) this.#tellRisk(tenure, new OutcomeUnknownError('A renewal is not answered'));
+    }
   }
 
   /** Takes a little more than is due, so that holds taken one after another end up in one batch. */
@@ -103,7 +118,7 @@ export class Watchdog {
       // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
       if (!tenure.isStillHeld(leaseNow)) continue;
       this.#dueAt.delete(tenure);
-      this.#renewing.add(tenure);
+      this.#renewing.set(tenure, this.#runtime.clock.now());
       const kind = byKind.get(tenure.protocol.renew);
       if (kind === undefined) byKind.set(tenure.protocol.renew, [tenure]);
       else kind.push(tenure);

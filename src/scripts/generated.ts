@@ -277,7 +277,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '113eee3b023970a018caa8d9db747d9a4fa788d0',
+  sha1: '89f453e1b9c96457d5e66f449bc5ac99a4d73e32',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -305,7 +305,7 @@ local publish = ARGV[5]
 local channel = ARGV[6]
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local function nowMs()
@@ -431,6 +431,17 @@ local function deadInMs(timeouts, seen, waiter, now)
   end
   return math.min(diesAt - now + 1, 2 ^ 31)
 end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
 end
@@ -451,7 +462,9 @@ local isFree = remainingMs == -2
 if isFree and (not head or head == owner) then
   leaveQueue(queue, timeouts, seen, owner)
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
   return { 'held' }
 end
 if isFree and swept then
@@ -763,7 +776,7 @@ export const fencedLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fenced-lock/acquire',
-  sha1: 'c6b4a79d9ce662a55ba444ab6c6d8b6800ba8de8',
+  sha1: '16fb6cc9a25f4595479176d9689c2b9c20c60b53',
   keys: ['lock', 'ended', 'token'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['retentionMs', 'integer']],
   replies: {
@@ -784,7 +797,18 @@ local retentionMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not retentionMs or math.abs(retentionMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/acquire: retentionMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
   end
 end
 if leaseMs < 1 or retentionMs < 0 then
@@ -814,10 +838,14 @@ if not isHeld or not given then
     redis.call('SET', token, given)
   end
 end
-if not isHeld then
+if isHeld then
+  raiseLease(lock, leaseMs)
+else
   redis.call('HSET', lock, owner, 1)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
 end
-raiseLease(lock, leaseMs)
 return { 'held', given }
 `,
 });
@@ -1083,7 +1111,7 @@ export const lockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'lock/acquire',
-  sha1: '83906b22de117a765998a4f70ad317620282932b',
+  sha1: '6e27164ec75016e5da5cbf1ebeafeb0c2eeaa759',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -1101,7 +1129,18 @@ local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/acquire: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
   end
 end
 if leaseMs < 1 then
@@ -1112,7 +1151,9 @@ if redis.call('EXISTS', lock) == 0 then
     return { 'ended' }
   end
   redis.call('HSET', lock, owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
   return { 'held' }
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
@@ -1165,7 +1206,7 @@ export const lockEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/enter',
-  sha1: 'b2d03656718b8adbb35b8517d681e47131c5c6ae',
+  sha1: '2b7a1736f65322ea6f4f280e005fc9997e8b37ad',
   keys: ['lock'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer']],
   replies: {
@@ -1183,7 +1224,7 @@ local leaseMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/enter: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 if leaseMs < 1 then
@@ -1325,7 +1366,7 @@ export const lockRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'lock/renew',
-  sha1: 'd380185067ef0af8117651c3613303a0b65499b3',
+  sha1: '870ca90425fdf68e7578745b31df5c6c3d4e20fa',
   keys: [],
   variadicKey: 'locks',
   args: [['leaseMs', 'integer'], ['owners', 'string...']],
@@ -1347,7 +1388,7 @@ for i = 2, #ARGV do
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 if leaseMs < 1 then
@@ -1375,7 +1416,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: '57d809543821b366f8b74602365a61f147c9d7aa',
+  sha1: '5296dd54f9a1e6a86b520f644e8f06151700a5d0',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
@@ -1424,7 +1465,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -1527,7 +1568,7 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '3463fb25758bd21fa39dfe188a2092bceb60e24f',
+  sha1: '783f5afde67090145dea4bb8d0c88e958b832002',
   keys: ['permits', 'timeouts'],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -1564,7 +1605,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -1625,7 +1666,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: '78272016ebae5abf639e58d03211fee00f285569',
+  sha1: '8a847f25b8ee32748a2e163f6b4893bce753b38d',
   keys: ['permits', 'timeouts'],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
@@ -1664,7 +1705,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -1729,7 +1770,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: 'a6049647a0f184a839d2bf5a0b4f6c68cdfc7218',
+  sha1: '6f2b5b598ca8718e11240ed3d1b891ec2ed7a1e4',
   keys: ['permits', 'timeouts', 'ended'],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -1772,7 +1813,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -1842,7 +1883,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: 'c14ee66a8bc16756ecb6e2d3bbf68e0d67fb58b4',
+  sha1: '5de16a63533b188e049fd19e861504b1322add1a',
   keys: ['permits', 'timeouts', 'answer'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['barMs', 'integer'], ['ids', 'bytes...']],
@@ -1907,7 +1948,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -1990,7 +2031,7 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: 'cc5f93774c645bdd31f1139907fbbf2e38896aee',
+  sha1: 'fa6812898ff882543d4ebf08602a4380746930f1',
   keys: [],
   variadicKey: 'timeouts',
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
@@ -2033,7 +2074,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -2102,7 +2143,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: '0794f45f488bfd528051efe00cbe27e3c805d611',
+  sha1: 'a4c004dbb2ef87e79bd4f581d44a768952ad9895',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -2158,7 +2199,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -2232,7 +2273,7 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: 'cbcae3e4aeadfb04740a490adf2e702ab8a5486b',
+  sha1: 'd5d693d6b0e2a2a32f1cc560ecd4442e91fd655e',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['ids', 'bytes...']],
@@ -2280,7 +2321,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -2346,7 +2387,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: 'f2500ec2d630760cd9c41b6bf72663c8aed41ddc',
+  sha1: '95c35fa6a2c57dfa0d6c37391f40d1397bb31167',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -2403,7 +2444,7 @@ local function addPermits(permits, count, publish, channel)
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local PERMANENT = 922337203685477
@@ -3501,7 +3542,7 @@ export const readWriteLockReadAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/read-acquire',
-  sha1: 'edf8b17bc7097e941cbfb289deae984c97c46c16',
+  sha1: '31a0b308b12c7f75ac3d27c704672c3ee56cc153',
   keys: ['lock', 'ended', 'hold', 'waiting'],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -3526,7 +3567,7 @@ local function nowMs()
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local FOR_EVER_MS = 9007199254740991
@@ -3543,8 +3584,21 @@ local function longestHold(holds, first, last)
 end
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
-    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
+  end
+  return true
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
   end
 end
 if leaseMs < 1 then
@@ -3580,8 +3634,15 @@ if mode then
 else
   redis.call('HSET', lock, 'mode', 'read', owner, 1)
 end
-redis.call('SET', hold, '1', 'PX', leaseMs)
-raiseLease(lock, leaseMs)
+redis.call('SET', hold, '1', 'PX', string.format('%.0f', leaseMs))
+grantLease(lock, leaseMs, function()
+  redis.call('DEL', hold)
+  if mode then
+    redis.call('HDEL', lock, owner)
+  else
+    redis.call('DEL', lock)
+  end
+end)
 return { 'held' }
 `,
 });
@@ -3594,7 +3655,7 @@ export const readWriteLockReadEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-enter',
-  sha1: '3d99ee4491f4fe11643107bbdae2559841b2e85f',
+  sha1: '3b1e63f5e5c49037c822fd65e683314dd58fc21c',
   keys: ['lock'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['leaseMs', 'integer']],
@@ -3615,7 +3676,7 @@ local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-enter: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local FOR_EVER_MS = 9007199254740991
@@ -3632,9 +3693,11 @@ local function longestHold(holds, first, last)
 end
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
-    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
+  return true
 end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
@@ -3698,7 +3761,7 @@ export const readWriteLockReadRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-release',
-  sha1: 'b2bb230f549bb11c6d867e3e33a68461fff66130',
+  sha1: '4429ff24223e3dd7cd99f3b30af8c7a5fd95d044',
   keys: ['lock', 'ended'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
@@ -3751,9 +3814,11 @@ local function longestHold(holds, first, last)
 end
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
-    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
+  return true
 end
 local leftMs = longestHold(holds, 1, #holds)
 for _, hold in ipairs(holds) do
@@ -3786,7 +3851,7 @@ export const readWriteLockReadRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'read-write-lock/read-renew',
-  sha1: '2617d5fbd73516b676992b66c7012ca5d34d9ff3',
+  sha1: 'd89e6287c9491d27ac4d69588f979502e6fb2756',
   keys: [],
   variadicKey: 'places',
   args: [['leaseMs', 'integer'], ['holders', 'string...']],
@@ -3808,7 +3873,7 @@ for i = 2, #ARGV do
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 local FOR_EVER_MS = 9007199254740991
@@ -3825,9 +3890,11 @@ local function longestHold(holds, first, last)
 end
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
-    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
+  return true
 end
 local reply = { 'renewed' }
 local place = 1
@@ -3836,8 +3903,9 @@ for i = 1, #holders, 2 do
   local count = tonumber(holders[i + 1])
   local held = redis.pcall('HEXISTS', lock, holders[i]) == 1
   if held then
+    held = false
     for hold = place + 1, place + count do
-      keepHold(places[hold], leaseMs)
+      held = keepHold(places[hold], leaseMs) or held
     end
     raiseLease(lock, leaseMs)
   end
@@ -3856,7 +3924,7 @@ export const readWriteLockSteal = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/steal',
-  sha1: '3c7f8df761f6070f266bef57641b6d0ee6f1a596',
+  sha1: '45bed2d689b3cd9db93b82e38276b09a9e023499',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -3873,7 +3941,18 @@ local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/steal: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
   end
 end
 if leaseMs < 1 then
@@ -3891,7 +3970,9 @@ if redis.call('HEXISTS', lock, 'mode') ~= redis.call('EXISTS', lock) then
 end
 redis.call('DEL', lock)
 redis.call('HSET', lock, 'mode', 'write', owner, 1)
-redis.call('PEXPIRE', lock, leaseMs)
+grantLease(lock, leaseMs, function()
+  redis.call('DEL', lock)
+end)
 return { 'held' }
 `,
 });
@@ -3904,7 +3985,7 @@ export const readWriteLockSweep = defineScript<
   | { status: 'kept'; remainingMs: number }
 >({
   name: 'read-write-lock/sweep',
-  sha1: '64a4440629f12724667192bc0458637aacd403ba',
+  sha1: '021eea2fde162d5e9c35e426e1376026f67fe8a2',
   keys: ['lock'],
   variadicKey: 'holds',
   args: [['publish', 'string'], ['channel', 'string'], ['readers', 'string...']],
@@ -3947,9 +4028,11 @@ local function longestHold(holds, first, last)
 end
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, leaseMs) == 0 then
-    redis.pcall('SET', hold, '1', 'PX', leaseMs)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
+  return true
 end
 local expected = 0
 for i = 2, #readers, 2 do
@@ -4001,7 +4084,7 @@ export const readWriteLockWriteAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/write-acquire',
-  sha1: '151f1368a9e395bfd0c4005df0a4145ba3f4e96a',
+  sha1: '6db54270f2a7b77dc5334161e78bc5c5f2726022',
   keys: ['lock', 'ended', 'waiting'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['noteMs', 'integer']],
   replies: {
@@ -4036,7 +4119,18 @@ local function nowMs()
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
   end
 end
 if leaseMs < 1 or noteMs < 0 then
@@ -4055,7 +4149,9 @@ if not mode then
     return redis.error_reply('ERR the key holds a lock of another kind')
   end
   redis.call('HSET', lock, 'mode', 'write', owner, 1)
-  redis.call('PEXPIRE', lock, leaseMs)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
   redis.call('ZREM', waiting, owner)
   return { 'held' }
 end
@@ -4667,7 +4763,7 @@ export const simpleLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'simple-lock/acquire',
-  sha1: '6fbd566bb74e25053e02643b51008f5a66e393d7',
+  sha1: 'ffef859231be89561b246eb9f95ca14e8eff6bcf',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -4685,7 +4781,7 @@ local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/acquire: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 if leaseMs < 1 then
@@ -4834,7 +4930,7 @@ export const simpleLockRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'simple-lock/renew',
-  sha1: '649fcec423271c54e1f351e27e131283bbb5f3d5',
+  sha1: '63df270515fa495c791724d0a9010709f33e8ebe',
   keys: [],
   variadicKey: 'locks',
   args: [['leaseMs', 'integer'], ['owners', 'string...']],
@@ -4856,7 +4952,7 @@ for i = 2, #ARGV do
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, leaseMs)
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
   end
 end
 if leaseMs < 1 then

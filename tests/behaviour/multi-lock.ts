@@ -26,7 +26,7 @@ const KINDS: readonly (readonly [string, KindOf])[] = [
   ['writeLock', (client, name) => client.getReadWriteLock(name).writeLock()],
 ];
 
-export async function existing(raw: RawConnection, names: readonly string[]): Promise<string[]> {
+async function existing(raw: RawConnection, names: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const name of names) if ((await raw.command('EXISTS', name)) === 1) found.push(name);
   return found;

@@ -222,10 +222,12 @@ describeWithProcess('rate limiter: a server that never answers', () => {
       timed(limiter.tryAcquire(3)),
       timed(limiter.release(1)),
     ]);
-    for (const { error } of [unlimited, single, released]) expect(error).toBeInstanceOf(OutcomeUnknownError);
-    // It asked more than once, and is told what became of the last time: perhaps there was no connection then.
-    expect(['ERR_OUTCOME_UNKNOWN', 'ERR_DRIVER']).toContain((limited.error as HoldfastError).code);
-    expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+    for (const { error } of [single, released]) expect(error).toBeInstanceOf(OutcomeUnknownError);
+    // Who asks more than once is told what became of the last time: perhaps there was no connection then.
+    for (const { error } of [unlimited, limited]) {
+      expect(['ERR_OUTCOME_UNKNOWN', 'ERR_DRIVER']).toContain((error as HoldfastError).code);
+    }
+    expect(unlimited.tookMs).toBeLessThan(2 * COMMAND_TIMEOUT_MS + SLACK_MS);
     expect(limited.tookMs).toBeGreaterThan(700);
     expect(limited.tookMs).toBeLessThan(700 + COMMAND_TIMEOUT_MS + SLACK_MS);
     expect(single.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
@@ -265,17 +267,17 @@ describeWithProcess('rate limiter: waiting', () => {
 
   it('waits out an outage that begins while it waits', async () => {
     const { server, proxy, name, limiter } = await stage('Holdfast.connect', 1, {
-      commandTimeoutMs: 200,
+      commandTimeoutMs: 500,
       intervalMs: 1_000,
     });
     await limiter.acquire();
-    const waiting = limiter.acquire();
-    await limiter.availablePermits();
-    await limiter.availablePermits();
+    const waiting = timed(limiter.acquire());
+    // It asks beside the line and in it, before the last of these on the same connection: then it sleeps.
+    for (let trip = 0; trip < 4; trip += 1) await limiter.availablePermits();
     await proxy.refuse();
-    await past(performance.now() + 1_500);
+    await past(performance.now() + 2_000);
     await proxy.heal();
-    await waiting;
+    expect((await waiting).error).toBeUndefined();
     expect(await grantedOn(server, name)).toEqual([1]);
   });
 

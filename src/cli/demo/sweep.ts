@@ -3,7 +3,7 @@
  */
 import type { Redis } from 'ioredis';
 
-const WITHIN_MS = 1_000;
+const WITHIN_MS = 5_000;
 const AT_ONCE = 1_000;
 
 /**

@@ -260,12 +260,12 @@ describe('what the server says', () => {
     const lock = protocol('a');
     const { entry, tenure } = bench.hold(lock);
     await clock.advance(29_000);
-    expect(entry.reasons).toEqual(['expired']);
+    expect(entry.reasons).toEqual(['unreachable']);
     expect(lock.calls).toEqual([]);
     answer.resolve([1]);
     await clock.advance(0);
     expect(tenure.isHeld).toBe(false);
-    expect(entry.reasons).toEqual(['expired']);
+    expect(entry.reasons).toEqual(['unreachable']);
     expect(lock.calls).toEqual(['release 90000']);
   });
 });

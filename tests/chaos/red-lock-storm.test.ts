@@ -1,0 +1,96 @@
+/**
+ * Red locks in a storm: three parties fight over one lock on five servers, while at any time up to two of these are
+ * frozen, restarted or cut off. Nobody is ever inside with another, every call settles, nothing is left behind.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, it, vi } from 'vitest';
+import type { Hold, Lock } from '../../src/index.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { LEASE_MS, serversForAll } from '../behaviour/red-lock-servers.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { timed } from './arena.ts';
+import { check, type HistoryEvent, nowNs, recorder } from './history.ts';
+import { loadScripts } from './kinds.ts';
+import { freeEverywhere, type Party, party } from './red-arena.ts';
+import { WAYS } from './ways.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+
+const STORM_MS = 8_000;
+
+async function work(worker: number, lock: Lock, events: HistoryEvent[], endsAt: number): Promise<number> {
+  const record = recorder(events, `party ${worker}`);
+  const key = lock.name;
+  let entries = 0;
+  while (performance.now() < endsAt) {
+    record({ worker, key, op: 'acquire', type: 'invoke' });
+    const { value } = await timed(lock.tryLock({ waitMs: 1_500 }));
+    const held = value as Hold | null | undefined;
+    if (!held) {
+      record({ worker, key, op: 'acquire', type: 'fail' });
+      continue;
+    }
+    entries += 1;
+    const hold = held.owner;
+    held.signal.addEventListener('abort', () => record({ worker, key, op: 'lost', type: 'info', hold }));
+    const deadlineNs = nowNs() + held.remainingMs * 1e6;
+    record({ worker, key, op: 'acquire', type: 'ok', hold, deadlineNs });
+    await sleep(Math.random() * 50);
+    record({ worker, key, op: 'unlock', type: 'invoke', hold });
+    await held.unlock().catch(() => false);
+    record({ worker, key, op: 'unlock', type: 'info', hold });
+  }
+  return entries;
+}
+
+/** One blow to one server, and its end. */
+async function strike(server: TestServer, place: number, parties: readonly Party[]): Promise<void> {
+  const lastsMs = 100 + Math.random() * 400;
+  const victim = parties[Math.floor(Math.random() * parties.length)];
+  const proxy = victim?.proxies[place];
+  switch (Math.floor(Math.random() * 4)) {
+    case 0:
+      await server.pause();
+      await sleep(lastsMs);
+      return server.resume();
+    case 1:
+      proxy?.blackhole();
+      await sleep(lastsMs);
+      return proxy?.heal();
+    case 2:
+      await proxy?.refuse();
+      await sleep(lastsMs);
+      return proxy?.heal();
+    default:
+      proxy?.dropConnections();
+      await sleep(lastsMs / 2);
+  }
+}
+
+describeWithProcess('red locks in a storm', () => {
+  const servers = serversForAll(5);
+  beforeAll(() => Promise.all(servers.map(loadScripts)));
+
+  it('are never held by two, settle all, and leave nothing behind', async () => {
+    const options = { watchdogMs: LEASE_MS, commandTimeoutMs: 1_000 };
+    const parties = await Promise.all(WAYS.map((way) => party(servers, options, way)));
+    const events: HistoryEvent[] = [];
+    const name = randomName();
+    const endsAt = performance.now() + STORM_MS;
+    const workers = parties.map((each, worker) => work(worker, each.lock(name), events, endsAt));
+    // One restarts and has forgotten everything: it abstains from here on.
+    await servers[4]?.restart();
+    const nemesis = async (places: readonly number[]) => {
+      while (performance.now() < endsAt) {
+        const place = places[Math.floor(Math.random() * places.length)] as number;
+        await strike(servers[place] as TestServer, place, parties);
+      }
+    };
+    await nemesis([0, 1, 2, 3]);
+    const entries = await Promise.all(workers);
+    expect(check(events)).toEqual([]);
+    expect(entries.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(10);
+    await freeEverywhere(servers, name);
+  });
+});
