@@ -5,12 +5,12 @@
  * its own client and its own clock; the group is lost with the member that leaves too few. What takes the
  * members, and in which order, is decided elsewhere.
  */
-import { LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
+import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { CancelTimer } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Hold } from './hold.ts';
+import type { Hold, LockHold } from './hold.ts';
 
 /** How many said yes, and the first failure. */
 interface Tally {
@@ -62,7 +62,7 @@ export class GroupHold implements Hold {
   readonly name: string;
   readonly #runtime: Runtime;
   readonly #needed: number;
-  readonly #members: Hold[] = [];
+  readonly #members: LockHold[] = [];
   readonly #controller = new AbortController();
   readonly #forget: (() => void)[] = [];
   #loss: LeaseLostError | undefined;
@@ -73,7 +73,7 @@ export class GroupHold implements Hold {
   constructor(
     runtime: Runtime,
     name: string,
-    members: readonly Hold[],
+    members: readonly LockHold[],
     needed: number,
     maxHoldMs: number | undefined,
   ) {
@@ -81,7 +81,11 @@ export class GroupHold implements Hold {
     this.name = name;
     this.#needed = needed;
     this.#members.push(...members);
-    if (maxHoldMs !== undefined) this.#cancelTimer = runtime.clock.after(maxHoldMs, () => this.#revoke());
+    if (maxHoldMs !== undefined) {
+      this.#cancelTimer = runtime.clock.after(maxHoldMs, () => {
+        for (const member of this.#members) member.revoke('maxHold');
+      });
+    }
     for (const member of members) this.#watch(member);
   }
 
@@ -107,7 +111,7 @@ export class GroupHold implements Hold {
   }
 
   /** A member that was granted when the group was held already: one more that may fail. */
-  join(member: Hold): void {
+  join(member: LockHold): void {
     if (this.#unlocking !== undefined || this.#loss !== undefined) {
       void member[Symbol.asyncDispose]();
       return;
@@ -177,24 +181,13 @@ export class GroupHold implements Hold {
   #memberLost(cause: unknown): void {
     const held = this.#members.filter(({ signal }) => !signal.aborted);
     if (held.length >= this.#needed || this.#loss !== undefined) return;
+    this.#cancelTimer?.();
+    const reason = cause instanceof LeaseLostError ? cause.reason : 'notOwner';
+    this.#loss = new LeaseLostError(this.name, this.owner, reason, { cause });
     // Until the leases that the holder knew of are over it may still be busy stopping. Then the rest ends too,
     // which would otherwise be renewed for as long as the process lives.
     const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
-    this.#lose(cause instanceof LeaseLostError ? cause.reason : 'notOwner', { cause });
-    this.#cancelTimer = this.#runtime.clock.after(knownMs, () => void this[Symbol.asyncDispose]());
-  }
-
-  /** It was held for too long: the holder is told first, then the servers are. */
-  #revoke(): void {
-    if (this.#loss !== undefined) return;
-    this.#lose('maxHold');
-    this.#runtime.report('lost', { name: this.name, owner: this.owner, reason: 'maxHold' });
-    void this[Symbol.asyncDispose]();
-  }
-
-  #lose(reason: LossReason, options?: ErrorOptions): void {
-    this.#cancelTimer?.();
-    this.#loss = new LeaseLostError(this.name, this.owner, reason, options);
+    this.#cancelTimer = this.#runtime.clock.after(knownMs, () => void releaseAll(held));
     this.#controller.abort(this.#loss);
   }
 

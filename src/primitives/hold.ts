@@ -4,7 +4,7 @@
  * The handle of one entry of a tenure. When the lock was entered several times, the handles share the
  * lease and the loss, and each is taken back for itself.
  */
-import { type LeaseLostError, NotHeldError, ReentryError } from '../errors.ts';
+import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import { checkLeaseMs } from '../options.ts';
 import type { CancelTimer } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -127,6 +127,11 @@ export class LockHold implements Hold, Entry {
       this.#unlocking = this.#held.leave(this);
     }
     return this.#unlocking;
+  }
+
+  /** Ends what it stands on, without its holder's doing. */
+  revoke(reason: LossReason): void {
+    if (this.#unlocking === undefined) this.#tenure?.revoke(reason);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

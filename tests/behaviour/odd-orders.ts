@@ -168,7 +168,7 @@ export function describeOddOrders(context: Context): void {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = ours.getReadWriteLock(randomName());
       const owner = ours.owner();
-      const write = await lock.writeLock().lock({ owner, leaseMs: 300 });
+      const write = await lock.writeLock().lock({ owner, leaseMs: 600 });
       const read = await lock.readLock().lock({ owner });
       expect(await fieldsOf(raw, lock.name)).toMatchObject({ mode: 'write' });
       expect(await whenAborted(write.signal)).toMatchObject({ reason: 'expired' });

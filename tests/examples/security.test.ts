@@ -11,14 +11,10 @@ import { ROOT } from './doc-blocks.ts';
 const page = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
 const aclLine = /^ACL SETUSER .*$/m.exec(page)?.[0] ?? '';
 
-/** The scripts that the page speaks of, by their folders. */
-const DOCUMENTED = /^(lock|simple-lock|inspect)\//;
-
 /** Every command that they call, in capitals. */
 function commandsInScripts(): Set<string> {
   const found = new Set<string>();
   for (const script of Object.values(scripts)) {
-    if (!DOCUMENTED.test(script.name)) continue;
     for (const [, command] of script.source.matchAll(/redis\.p?call\('(\w+)'/g)) found.add(command ?? '');
   }
   return found;
@@ -71,6 +67,41 @@ describeWithProcess('the user of SECURITY.md', () => {
       expect([...one.warnings, ...other.warnings]).toEqual([]);
     });
   }
+
+  it('can use every other primitive', async () => {
+    const { one, other } = await connect();
+    const { client } = one;
+    const name = (what: string) => `orders:${what}`;
+    for (const lock of [client.getFairLock(name('fair')), client.getFencedLock(name('fenced'))]) {
+      expect(await lock.withLock(() => lock.withLock(() => lock.getHoldCount()))).toBe(2);
+    }
+    const { token } = await client.getFencedLock(name('fenced')).lock();
+    await client.getFencedRegister(name('register')).write('value', token);
+    expect(await client.getFencedRegister(name('register')).read()).toEqual({ value: 'value', token });
+
+    const rw = client.getReadWriteLock(name('rw'), { prefer: 'writer' });
+    const read = await rw.readLock().lock();
+    const writing = other.client.getReadWriteLock(name('rw'), { prefer: 'writer' }).writeLock().lock();
+    expect(await read.unlock()).toBe(true);
+    expect(await (await writing).unlock()).toBe(true);
+    expect(await client.locks.request(name('web'), (lock) => lock.mode)).toBe('exclusive');
+
+    const semaphore = client.getSemaphore(name('semaphore'));
+    expect(await semaphore.trySetPermits(2)).toBe(true);
+    expect(await semaphore.withPermit(() => semaphore.availablePermits())).toBe(1);
+    const permits = client.getPermitExpirableSemaphore(name('permits'));
+    expect(await permits.trySetPermits(2)).toBe(true);
+    expect(await (await permits.acquire()).release()).toBe(true);
+    const latch = client.getCountDownLatch(name('latch'));
+    expect(await latch.trySetCount(1)).toBe(true);
+    const opened = other.client.getCountDownLatch(name('latch')).await();
+    await latch.countDown();
+    expect(await opened).toBe(true);
+    const limiter = client.getRateLimiter(name('rate'));
+    expect(await limiter.trySetRate({ mode: 'overall', rate: 2, intervalMs: 60_000 })).toBe(true);
+    expect([await limiter.tryAcquire(2), await limiter.tryAcquire()]).toEqual([true, false]);
+    expect([...one.warnings, ...other.warnings]).toEqual([]);
+  });
 
   it('can do nothing to other keys', async () => {
     const { one } = await connect();
