@@ -116,10 +116,15 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     // Our own holders are told before the server can let anyone else in.
     for (const tenure of ours()) tenure.lose('forced');
     const request = numbers.next();
-    const sentAt = runtime.leaseClock.sendTime();
-    const answer = await this.#ask('force-release', () => this.protocol.forceRelease(request));
+    let sentAt = 0;
+    const answer = await this.#ask('force-release', () => {
+      sentAt = runtime.leaseClock.sendTime();
+      return this.protocol.forceRelease(request);
+    });
     if (answer === 'released') {
-      // An acquisition that was under way may have been granted just before it was ended.
+      // An acquisition that was under way may have been granted just before it was ended: its reply came first, but
+      // takes some more turns to become a hold.
+      await new Promise((resolve) => setImmediate(resolve));
       for (const tenure of ours()) if (tenure.since <= sentAt) tenure.revoke('forced');
     }
     runtime.look(this.protocol.line);
