@@ -37,7 +37,10 @@ export async function party(
   way: Way = 'Holdfast.connect',
 ): Promise<Party> {
   const proxies = await Promise.all(servers.map((server) => ownProxy(server)));
-  const clients = await Promise.all(proxies.map((proxy) => join(way, proxy, options)));
+  // So many at once may take longer than the short time-outs of some tests allow.
+  const clients = await Promise.all(
+    proxies.map((proxy) => eventually(() => join(way, proxy, options), { withinMs: 20_000 })),
+  );
   return new Party(clients, proxies);
 }
 

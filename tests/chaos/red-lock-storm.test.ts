@@ -36,7 +36,7 @@ async function work(worker: number, lock: Lock, events: HistoryEvent[], endsAt: 
     held.signal.addEventListener('abort', () => record({ worker, key, op: 'lost', type: 'info', hold }));
     const deadlineNs = nowNs() + held.remainingMs * 1e6;
     record({ worker, key, op: 'acquire', type: 'ok', hold, deadlineNs });
-    await sleep(Math.random() * 50);
+    await sleep(Math.random() * 150);
     record({ worker, key, op: 'unlock', type: 'invoke', hold });
     await held.unlock().catch(() => false);
     record({ worker, key, op: 'unlock', type: 'info', hold });
@@ -87,7 +87,7 @@ describeWithProcess('red locks in a storm', () => {
         await strike(servers[place] as TestServer, place, parties);
       }
     };
-    await nemesis([0, 1, 2, 3]);
+    await Promise.all([nemesis([0, 1]), nemesis([2, 3])]);
     const entries = await Promise.all(workers);
     expect(check(events)).toEqual([]);
     expect(entries.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(10);

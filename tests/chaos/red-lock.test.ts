@@ -161,11 +161,7 @@ describeWithProcess('the red lock over five servers', () => {
   });
 
   it('with votes split 2 + 2 + 1: someone wins, and all in the end', async () => {
-    const parties = [
-      await party(servers, OPTIONS),
-      await party(servers, OPTIONS),
-      await party(servers, OPTIONS),
-    ];
+    const parties = await Promise.all([1, 2, 3].map(async () => (await party(servers, OPTIONS)).meet()));
     const name = randomName();
     const own = [[0, 1], [2, 3], [4]];
     // In the first round each reaches its own servers only; what it sends to the others is held up.
@@ -173,7 +169,8 @@ describeWithProcess('the red lock over five servers', () => {
       proxies.flatMap((proxy, place) => (own[i]?.includes(place) ? [] : [proxy.holdRequest(ACQUIRE)])),
     );
     const room = new Room();
-    const visits = parties.map((each, i) => each.lock(name).withLock(() => room.visit(`party ${i}`)));
+    const stay = () => past(performance.now() + ANSWER_MS);
+    const visits = parties.map((each, i) => each.lock(name).withLock(() => room.visit(`party ${i}`, stay)));
     await Promise.all(requests.map(({ held }) => held));
     // Nobody can have more than its own two yet.
     expect(room.visitors).toEqual([]);
