@@ -3761,7 +3761,7 @@ export const readWriteLockReadRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-release',
-  sha1: '4429ff24223e3dd7cd99f3b30af8c7a5fd95d044',
+  sha1: '1e12e3e23c6c9a29770fe93d4ef75a9d54a2d431',
   keys: ['lock', 'ended'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
@@ -3837,7 +3837,7 @@ if redis.call('HLEN', lock) <= 1 then
   return { 'released', announce(publish, channel, '0') }
 end
 local reply = { 'released', 1 }
-if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs then
+if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs + 100 then
   listReaders(reply, lock)
 end
 return reply

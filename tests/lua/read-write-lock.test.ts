@@ -221,6 +221,19 @@ describe('read-write-lock/read-enter and read-leave', () => {
 });
 
 describe('read-write-lock/read-release', () => {
+  it('names the readers that stay when its lease was the longest, though the lock got its time a moment later', async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await bench.command('HSET', name, 'dead:1', 1);
+    const hold = holdOf(name, 'c:1', 1);
+    await bench.command('PEXPIREAT', name, Number(await bench.command('PEXPIRETIME', hold)) + 3);
+    expect(await releaseRead(name, 'c:1')).toEqual({
+      status: 'released',
+      announced: 1,
+      readers: ['dead:1', '1'],
+    });
+  });
+
   it('frees the lock when the last reader leaves, and says 0, once', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
