@@ -115,7 +115,8 @@ export class CountDownLatch {
     const isOpen = await crowds.among(line, async (crowd) => {
       const contest = this.#contest(crowd);
       // Those who wait may not have heard of the opening: a newcomer looks before it joins them, and tells them.
-      if (hasOthers && (await attemptBeside(contest, patience, runtime.clock, patience.endsAt))) {
+      const { endsAt } = patience;
+      if (hasOthers && (await attemptBeside(contest, patience, runtime.clock, endsAt)) === 'granted') {
         runtime.look(line);
         return true;
       }

@@ -5,9 +5,10 @@
  * what it takes to do better: whether anybody waits at all, and who had come before a certain look was taken.
  */
 import { classify, toHoldfastError } from '../drivers/outcome.ts';
-import type { Contest } from '../runtime/acquire.ts';
+import { acquire, type Contest, type Earlier } from '../runtime/acquire.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { EXPIRED, type Patience } from '../runtime/patience.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 export class Crowd {
   #came = 0;
@@ -70,8 +71,8 @@ export class Crowds {
 }
 
 /**
- * Attempts once without standing in line. What goes wrong is for the line to repeat, so it answers false; after
- * `troubleUntil`, by the clock, it is an error.
+ * Attempts once without standing in line. What goes wrong is for the line to repeat; after `troubleUntil`, by the
+ * clock, it is an error.
  *
  * @throws the abort reason, or a HoldfastError
  */
@@ -80,16 +81,45 @@ export async function attemptBeside<T>(
   patience: Patience,
   clock: Clock,
   troubleUntil: number,
-): Promise<boolean> {
+): Promise<'granted' | 'busy' | 'transient' | 'unknown'> {
   try {
     // Without a limit of its own: the next attempt must not be sent while this one is under way.
     const answer = await patience.wait(contest.attempt(), Number.POSITIVE_INFINITY);
-    return answer !== EXPIRED && answer.granted;
+    return answer !== EXPIRED && answer.granted ? 'granted' : 'busy';
   } catch (error) {
     patience.throwIfAborted();
-    if (classify(error) === 'refused' || clock.now() >= troubleUntil) {
-      throw toHoldfastError(error, contest.what);
-    }
-    return false;
+    const outcome = classify(error);
+    if (outcome === 'refused' || clock.now() >= troubleUntil) throw toHoldfastError(error, contest.what);
+    return outcome;
   }
+}
+
+/**
+ * Takes something that there may be more of. While nobody of this process waits under that id, newcomers ask side
+ * by side: in line, each would wait for the round trips of those before it though there may be room for all.
+ *
+ * @throws the abort reason, or a HoldfastError
+ */
+export async function acquireAmong<T>(
+  crowds: Crowds,
+  id: string,
+  contest: Contest<T>,
+  patience: Patience,
+  runtime: Runtime,
+): Promise<boolean> {
+  // Who tries only once waits for nobody.
+  if (patience.isOver) return (await acquire(contest, runtime.line(null), patience, runtime)).granted;
+  let earlier: Earlier | undefined;
+  if (!crowds.has(id)) {
+    const { clock, commandTimeoutMs } = runtime;
+    const since = clock.now();
+    const isUnlimited = patience.endsAt === Number.POSITIVE_INFINITY;
+    const troubleUntil = isUnlimited ? since + commandTimeoutMs : patience.endsAt;
+    const beside = await attemptBeside(contest, patience, clock, troubleUntil);
+    if (beside === 'granted') return true;
+    earlier = { since, answered: beside === 'busy', inDoubt: beside === 'unknown' };
+  }
+  return crowds.among(id, async () => {
+    return (await acquire(contest, runtime.line(id), patience, runtime, earlier)).granted;
+  });
 }

@@ -6,8 +6,6 @@
  */
 import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options.ts';
-import { acquire } from '../runtime/acquire.ts';
-import type { Patience } from '../runtime/patience.ts';
 import {
   permitSemaphoreCountPermits,
   permitSemaphoreGetLease,
@@ -17,7 +15,7 @@ import {
   semaphoreAddPermits,
   semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
-import { attemptBeside } from './crowd.ts';
+import { acquireAmong } from './crowd.ts';
 import { HeldPermit, type HeldPermits, type Permit } from './permit.ts';
 import { PermitClaim } from './permit-claim.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
@@ -265,12 +263,14 @@ export class PermitExpirableSemaphore {
   }
 
   async #take(count: number, waitMs: number, { leaseMs, signal }: PermitOptions): Promise<Permit[] | null> {
-    const { runtime } = this.#context;
+    const { runtime, crowds } = this.#context;
     runtime.assertOpen();
     using patience = runtime.patience(waitMs, signal);
     const claim = new PermitClaim(runtime, this.#protocol, count, leaseMs ?? runtime.watchdogMs);
+    // Who waits for few must not stand behind who waits for many: one line for each number.
+    const line = `${this.#protocol.identity} ${count}`;
     try {
-      if (!(await this.#contend(claim, count, waitMs, patience))) return null;
+      if (!(await acquireAmong(crowds, line, claim, patience, runtime))) return null;
       // Who closed the client in this very moment has told all holders, and would not find this one.
       runtime.assertOpen();
       const isRenewed = leaseMs === undefined;
@@ -280,23 +280,6 @@ export class PermitExpirableSemaphore {
     } finally {
       claim.abandon();
     }
-  }
-
-  async #contend(claim: PermitClaim, count: number, waitMs: number, patience: Patience): Promise<boolean> {
-    const { runtime, crowds } = this.#context;
-    if (waitMs === 0) return (await acquire(claim, runtime.line(null), patience, runtime)).granted;
-    // Who waits for few must not stand behind who waits for many: one line for each number.
-    const line = `${this.#protocol.identity} ${count}`;
-    // While nobody waits, newcomers ask side by side: there may be room for all.
-    if (!crowds.has(line)) {
-      const { clock, commandTimeoutMs } = runtime;
-      const isLimited = waitMs !== Number.POSITIVE_INFINITY;
-      const troubleUntil = isLimited ? patience.endsAt : clock.now() + commandTimeoutMs;
-      if (await attemptBeside(claim, patience, clock, troubleUntil)) return true;
-    }
-    return crowds.among(line, async () => {
-      return (await acquire(claim, runtime.line(line), patience, runtime)).granted;
-    });
   }
 
   async #releaseAll(ids: readonly string[]): Promise<number> {

@@ -6,7 +6,6 @@
  */
 import { OptionError } from '../errors.ts';
 import { checkCount, checkOptions } from '../options.ts';
-import { acquire } from '../runtime/acquire.ts';
 import {
   rateLimiterAvailablePermits,
   rateLimiterGetConfig,
@@ -14,7 +13,7 @@ import {
   rateLimiterSetRate,
   rateLimiterTrySetRate,
 } from '../scripts/generated.ts';
-import { attemptBeside } from './crowd.ts';
+import { acquireAmong } from './crowd.ts';
 import { RateContest, type RatePlace, rateKeys, unsetError } from './rate-contest.ts';
 import { type Memory, Requests, type SynchronizerContext } from './requests.ts';
 import type { AcquireOptions, TryAcquireOptions } from './semaphore.ts';
@@ -166,41 +165,20 @@ export class RateLimiter {
   }
 
   async #take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { runtime } = this.#context;
+    const { runtime, crowds } = this.#context;
     runtime.assertOpen();
     using patience = runtime.patience(waitMs, signal);
     if (count === 0) return true;
     const contest = new RateContest(this.#place, count);
+    // Who waits for few must not stand behind who waits for many: one line for each number.
+    const line = `${this.#linePrefix}${count}`;
     try {
-      const isGranted = await this.#compete(contest, count, waitMs, patience);
+      const isGranted = await acquireAmong(crowds, line, contest, patience, runtime);
       if (contest.refusal !== undefined) throw contest.refusal;
       return isGranted;
     } finally {
       contest.abandon();
     }
-  }
-
-  async #compete(
-    contest: RateContest,
-    count: number,
-    waitMs: number,
-    patience: ReturnType<SynchronizerContext['runtime']['patience']>,
-  ): Promise<boolean> {
-    const { runtime, crowds } = this.#context;
-    if (waitMs === 0) return (await acquire(contest, runtime.line(null), patience, runtime)).granted;
-    // Who waits for few must not stand behind who waits for many: one line for each number.
-    const line = `${this.#linePrefix}${count}`;
-    // While nobody waits, newcomers ask side by side: in line, each would wait for the round trips of those
-    // before it though there may be room for all.
-    if (!crowds.has(line)) {
-      const { clock, commandTimeoutMs } = runtime;
-      const troubleUntil =
-        waitMs === Number.POSITIVE_INFINITY ? clock.now() + commandTimeoutMs : patience.endsAt;
-      if (await attemptBeside(contest, patience, clock, troubleUntil)) return true;
-    }
-    return crowds.among(line, async () => {
-      return (await acquire(contest, runtime.line(line), patience, runtime)).granted;
-    });
   }
 
   get #linePrefix(): string {

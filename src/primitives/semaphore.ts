@@ -7,8 +7,6 @@
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options.ts';
-import { acquire } from '../runtime/acquire.ts';
-import type { Patience } from '../runtime/patience.ts';
 import {
   semaphoreAddPermits,
   semaphoreAvailablePermits,
@@ -17,7 +15,7 @@ import {
   semaphoreReleaseIfExists,
   semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
-import { attemptBeside } from './crowd.ts';
+import { acquireAmong } from './crowd.ts';
 import { PermitContest } from './permit-contest.ts';
 import { type Memory, Requests, type SynchronizerContext } from './requests.ts';
 
@@ -235,15 +233,17 @@ export class Semaphore {
   }
 
   async #take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { runtime } = this.#context;
+    const { runtime, crowds } = this.#context;
     runtime.assertOpen();
     using patience = runtime.patience(waitMs, signal);
     if (count === 0) return true;
     const { name } = this;
     const place = { context: this.#context, requests: this.#requests, name, key: this.#key };
     const contest = new PermitContest(place, count);
+    // Who waits for few must not stand behind who waits for many: one line for each number.
+    const line = `semaphore ${this.#key} ${count}`;
     try {
-      const granted = await this.#contend(contest, count, waitMs, patience);
+      const granted = await acquireAmong(crowds, line, contest, patience, runtime);
       // Closed in the moment of the grant: nobody would give it back.
       runtime.assertOpen();
       if (granted) contest.collect();
@@ -251,29 +251,6 @@ export class Semaphore {
     } finally {
       contest.abandon();
     }
-  }
-
-  async #contend(
-    contest: PermitContest,
-    count: number,
-    waitMs: number,
-    patience: Patience,
-  ): Promise<boolean> {
-    const { runtime, crowds } = this.#context;
-    // Who waits for few must not stand behind who waits for many: one line for each number.
-    const line = `semaphore ${this.#key} ${count}`;
-    if (waitMs === 0) return (await acquire(contest, runtime.line(null), patience, runtime)).granted;
-    // While nobody waits, newcomers ask side by side: in line, each would wait for the round trips of those
-    // before it though there may be room for all.
-    if (!crowds.has(line)) {
-      const { clock, commandTimeoutMs } = runtime;
-      const troubleUntil =
-        waitMs === Number.POSITIVE_INFINITY ? clock.now() + commandTimeoutMs : patience.endsAt;
-      if (await attemptBeside(contest, patience, clock, troubleUntil)) return true;
-    }
-    return await crowds.among(line, async () => {
-      return (await acquire(contest, runtime.line(line), patience, runtime)).granted;
-    });
   }
 
   #call<Args>({ answer, rememberMs }: Memory, args: Args) {

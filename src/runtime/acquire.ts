@@ -66,6 +66,16 @@ function unanswered(error: unknown, inDoubt: boolean, what: string): HoldfastErr
   return new OutcomeUnknownError(`No answer in time: ${what}`, { cause: error });
 }
 
+/** What became of an attempt that the caller made before it came here. */
+export interface Earlier {
+  /** When it was made: time that has passed since counts. */
+  readonly since: number;
+  /** Whether it was answered, and the caller so told to wait. */
+  readonly answered: boolean;
+  /** Whether it may have run all the same. */
+  readonly inDoubt: boolean;
+}
+
 const NOT_GRANTED: Busy = { granted: false, remainingMs: -1 };
 
 /**
@@ -82,13 +92,14 @@ export async function acquire<T>(
   line: Line,
   patience: Patience,
   { clock, commandTimeoutMs }: Surroundings,
+  earlier?: Earlier,
 ): Promise<Granted<T> | Busy> {
   const queued = !line.isEmpty;
   // One try only, and others of this process wait already: it could not be our turn.
   if (queued && patience.isOver) return NOT_GRANTED;
 
   const place = line.join();
-  let inDoubt = false;
+  let inDoubt = earlier?.inDoubt ?? false;
   let attempted = false;
   let granted = false;
   try {
@@ -99,11 +110,12 @@ export async function acquire<T>(
     const backoff = new Backoff(20, 1_000);
     let trouble: unknown;
     let settleBy =
-      (patience.endsAt === Number.POSITIVE_INFINITY ? clock.now() : patience.endsAt) + commandTimeoutMs;
+      (patience.endsAt === Number.POSITIVE_INFINITY ? (earlier?.since ?? clock.now()) : patience.endsAt) +
+      commandTimeoutMs;
     const waitsForEver = () => {
       if (patience.endsAt === Number.POSITIVE_INFINITY) settleBy = patience.endsAt;
     };
-    if (queued) waitsForEver();
+    if (queued || earlier?.answered) waitsForEver();
 
     for (;;) {
       if (!line.isDue) {

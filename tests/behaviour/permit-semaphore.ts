@@ -186,7 +186,8 @@ export function describePermitSemaphore(context: Context): void {
         semaphore.setPermits(1),
         semaphore.getPermits(),
       ];
-      for (const call of calls) expect(await rejection(call)).toBeInstanceOf(DriverError);
+      const errors = await Promise.all(calls.map(rejection));
+      for (const error of errors) expect(error).toBeInstanceOf(DriverError);
       expect(await raw.command('LRANGE', name, 0, -1)).toEqual(['data']);
     });
   });

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Holdfast, type HoldfastError, OutcomeUnknownError, type RateLimiter } from '../../src/index.ts';
+import { type Holdfast, OutcomeUnknownError, type RateLimiter } from '../../src/index.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { spawnChild } from '../harness/child.ts';
@@ -222,12 +222,10 @@ describeWithProcess('rate limiter: a server that never answers', () => {
       timed(limiter.tryAcquire(3)),
       timed(limiter.release(1)),
     ]);
-    for (const { error } of [single, released]) expect(error).toBeInstanceOf(OutcomeUnknownError);
-    // Who asks more than once is told what became of the last time: perhaps there was no connection then.
-    for (const { error } of [unlimited, limited]) {
-      expect(['ERR_OUTCOME_UNKNOWN', 'ERR_DRIVER']).toContain((error as HoldfastError).code);
+    for (const { error } of [unlimited, limited, single, released]) {
+      expect(error).toBeInstanceOf(OutcomeUnknownError);
     }
-    expect(unlimited.tookMs).toBeLessThan(2 * COMMAND_TIMEOUT_MS + SLACK_MS);
+    expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
     expect(limited.tookMs).toBeGreaterThan(700);
     expect(limited.tookMs).toBeLessThan(700 + COMMAND_TIMEOUT_MS + SLACK_MS);
     expect(single.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
