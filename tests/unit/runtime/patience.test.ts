@@ -99,6 +99,19 @@ describe('Patience', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
+  it('rejects the next wait when the abort fell between two, and leaves that promise to itself', async () => {
+    const clock = new ManualClock();
+    const giveUp = new AbortController();
+    const patience = new Patience(clock, 100, [giveUp.signal]);
+    await patience.wait(Promise.resolve());
+    giveUp.abort(new Error('enough'));
+    const late = defer<void>();
+    await expect(patience.wait(late.promise)).rejects.toThrow('enough');
+    expect(clock.pendingTimers).toBe(0);
+    late.reject(new Error('nobody listens'));
+    await clock.advance(0);
+  });
+
   it('leaves a rejection that comes after the abort to itself', async () => {
     const clock = new ManualClock();
     const controller = new AbortController();
