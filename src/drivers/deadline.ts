@@ -7,10 +7,18 @@
  */
 import { OutcomeUnknownError } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Driver, ScriptArgument, ScriptReply, Subscriber, SubscriberEvents } from './driver.ts';
+import type {
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+  Topology,
+} from './driver.ts';
 
 class DeadlineDriver implements Driver {
   readonly library: string;
+  readonly topology: Topology;
   readonly keyPrefix: string;
   readonly #driver: Driver;
   readonly #clock: Clock;
@@ -18,6 +26,7 @@ class DeadlineDriver implements Driver {
 
   constructor(driver: Driver, clock: Clock, timeoutMs: number) {
     this.library = driver.library;
+    this.topology = driver.topology;
     this.keyPrefix = driver.keyPrefix;
     this.#driver = driver;
     this.#clock = clock;
@@ -32,18 +41,32 @@ class DeadlineDriver implements Driver {
     return this.#bound(() => this.#driver.evalSha(sha1, keys, args));
   }
 
-  async openSubscriber(events: SubscriberEvents): Promise<Subscriber> {
-    const opening = this.#driver.openSubscriber(events);
-    const subscriber = await this.#bound(
+  nodeOf(key: string): string {
+    return this.#driver.nodeOf(key);
+  }
+
+  nodes(): readonly string[] {
+    return this.#driver.nodes();
+  }
+
+  async rediscover(key: string): Promise<void> {
+    // Found out or not: who asked goes on with what is known by then.
+    await this.#bound(() => this.#driver.rediscover(key)).catch(() => undefined);
+  }
+
+  async openConnection(node: string, events: ConnectionEvents): Promise<Connection> {
+    const opening = this.#driver.openConnection(node, events);
+    const connection = await this.#bound(
       () => opening,
       // Nobody would ever close a connection that opens after its caller has left; one that fails needs no closing.
       () => void opening.then((late) => late.destroy()).catch(() => undefined),
     );
     return {
-      subscribe: (channel) => this.#bound(() => subscriber.subscribe(channel)),
-      unsubscribe: (channel) => this.#bound(() => subscriber.unsubscribe(channel)),
-      ping: () => this.#bound(() => subscriber.ping()),
-      destroy: () => subscriber.destroy(),
+      send: (args) => this.#bound(() => connection.send(args)),
+      subscribe: (channel, kind) => this.#bound(() => connection.subscribe(channel, kind)),
+      unsubscribe: (channel, kind) => this.#bound(() => connection.unsubscribe(channel, kind)),
+      ping: () => this.#bound(() => connection.ping()),
+      destroy: () => connection.destroy(),
     };
   }
 

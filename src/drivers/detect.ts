@@ -6,8 +6,10 @@
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
-import { type IoredisClient, ioredisDriver } from './ioredis.ts';
-import { type NodeRedisClient, nodeRedisDriver } from './node-redis.ts';
+import { ioredisDriver } from './ioredis.ts';
+import type { IoredisClient } from './ioredis-connection.ts';
+import { nodeRedisDriver } from './node-redis.ts';
+import type { NodeRedisClient } from './node-redis-connection.ts';
 
 const ACCEPTED =
   'a Redis instance of ioredis 5 or 6, a Redis instance of iovalkey, or a client made by createClient() of node-redis (redis) 5 or 6';

@@ -1,12 +1,12 @@
 /**
- * The life of one subscriber connection: opening, open, over.
+ * The life of one dedicated connection: opening, open, over.
  *
  * Client libraries report a broken connection by several events, in an order of their own, and some
- * report it twice. This folds them into the promise of `Driver.openSubscriber`: while opening, the first
+ * report it twice. This folds them into the promise of `Driver.openConnection`: while opening, the first
  * failure rejects; once open, it is told exactly once; after `destroy()`, never. How to drop the
  * connection and what counts as a failure is left to the adapters.
  */
-import type { SubscriberEvents } from './driver.ts';
+import type { ConnectionEvents } from './driver.ts';
 
 export class Lifeline {
   #isOpen = false;
@@ -14,9 +14,9 @@ export class Lifeline {
   #end: Error | undefined;
   #rejectOpening: (reason: Error) => void = () => {};
   readonly #drop: () => void;
-  readonly #onDown: SubscriberEvents['onDown'];
+  readonly #onDown: ConnectionEvents['onDown'];
 
-  constructor(drop: () => void, onDown: SubscriberEvents['onDown']) {
+  constructor(drop: () => void, onDown: ConnectionEvents['onDown']) {
     this.#drop = drop;
     this.#onDown = onDown;
   }
@@ -50,7 +50,7 @@ export class Lifeline {
 
   /** We drop the connection. */
   destroy(): void {
-    this.#endWith(new Error('The subscriber connection was closed by us'));
+    this.#endWith(new Error('The dedicated connection was closed by us'));
   }
 
   #endWith(reason: Error): boolean {
@@ -62,11 +62,11 @@ export class Lifeline {
   }
 }
 
-/** The subscriber connections of one driver, so that closing it drops them all, also those still opening. */
+/** The dedicated connections of one driver, so that closing it drops them all, also those still opening. */
 export class Lifelines {
   readonly #alive = new Set<Lifeline>();
 
-  add(drop: () => void, onDown: SubscriberEvents['onDown']): Lifeline {
+  add(drop: () => void, onDown: ConnectionEvents['onDown']): Lifeline {
     const lifeline = new Lifeline(() => {
       this.#alive.delete(lifeline);
       drop();

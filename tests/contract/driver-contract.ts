@@ -7,7 +7,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { withDeadline } from '../../src/drivers/deadline.ts';
-import type { Driver, Subscriber } from '../../src/drivers/driver.ts';
+import type { Connection, Driver } from '../../src/drivers/driver.ts';
 import { classify } from '../../src/drivers/outcome.ts';
 import { OutcomeUnknownError } from '../../src/errors.ts';
 import { SystemClock } from '../../src/runtime/clock.ts';
@@ -92,9 +92,9 @@ export function describeDriver(context: DriverContext): void {
       return connected;
     }
 
-    async function subscriber(driver: Driver): Promise<{ subscriber: Subscriber; listener: Listener }> {
+    async function subscriber(driver: Driver): Promise<{ subscriber: Connection; listener: Listener }> {
       const listener = new Listener();
-      const subscriber = await driver.openSubscriber(listener);
+      const subscriber = await driver.openConnection('', listener);
       closers.push(async () => subscriber.destroy());
       return { subscriber, listener };
     }
@@ -237,8 +237,8 @@ export function describeDriver(context: DriverContext): void {
           failure(bounded.eval('return 1', [], [])),
           failure(bounded.evalSha(sha1('return 1'), [], [])),
           failure(open.ping()),
-          failure(open.subscribe('c')),
-          failure(bounded.openSubscriber(new Listener())),
+          failure(open.subscribe('c', 'plain')),
+          failure(bounded.openConnection('', new Listener())),
         ]);
         await server.resume();
         for (const error of frozen) expect(error).toBeInstanceOf(OutcomeUnknownError);
@@ -253,7 +253,7 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         const channel = `kanal:ü:${randomUUID()}`;
-        await sub.subscribe(channel);
+        await sub.subscribe(channel, 'plain');
         expect(await server.command('PUBLISH', channel, 'wäke 🔔')).toBe(1);
         await expect.poll(() => listener.messages).toEqual([`${channel}=wäke 🔔`]);
       });
@@ -262,16 +262,16 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         const [a, b] = [`a:${randomUUID()}`, `b:${randomUUID()}`];
-        await Promise.all([sub.subscribe(a), sub.subscribe(b)]);
+        await Promise.all([sub.subscribe(a, 'plain'), sub.subscribe(b, 'plain')]);
         await server.command('PUBLISH', a, '1');
         await server.command('PUBLISH', b, '2');
-        await sub.unsubscribe(a);
+        await sub.unsubscribe(a, 'plain');
         expect(await server.command('PUBLISH', a, '3')).toBe(0);
         expect(await server.command('PUBLISH', b, '4')).toBe(1);
         await expect.poll(() => listener.messages).toEqual([`${a}=1`, `${b}=2`, `${b}=4`]);
-        await sub.unsubscribe(b);
+        await sub.unsubscribe(b, 'plain');
         expect(await server.command('PUBLISH', b, '5')).toBe(0);
-        await sub.subscribe(a);
+        await sub.subscribe(a, 'plain');
         expect(await server.command('PUBLISH', a, '6')).toBe(1);
         await expect.poll(() => listener.messages).toEqual([`${a}=1`, `${b}=2`, `${b}=4`, `${a}=6`]);
       });
@@ -280,8 +280,8 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         const channel = `again:${randomUUID()}`;
-        await sub.subscribe(channel);
-        await Promise.all([sub.unsubscribe(channel), sub.subscribe(channel), sub.ping()]);
+        await sub.subscribe(channel, 'plain');
+        await Promise.all([sub.unsubscribe(channel, 'plain'), sub.subscribe(channel, 'plain'), sub.ping()]);
         expect(await server.command('PUBLISH', channel, 'still here')).toBe(1);
         await expect.poll(() => listener.messages).toEqual([`${channel}=still here`]);
       });
@@ -290,14 +290,14 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         await sub.ping();
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         const last = async () => / cmd=(\w+)/.exec((await clients(' sub=1 '))[0] ?? '')?.[1];
         expect(await last()).toBe('subscribe');
         await sub.ping();
         expect(await last()).toBe('ping');
-        await sub.unsubscribe('c');
+        await sub.unsubscribe('c', 'plain');
         await Promise.all([sub.ping(), sub.ping(), sub.ping()]);
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         await Promise.all([sub.ping(), sub.ping(), server.command('PUBLISH', 'c', 'between'), sub.ping()]);
         await expect.poll(() => listener.messages).toEqual(['c=between']);
         expect(listener.downs).toEqual([]);
@@ -306,14 +306,14 @@ export function describeDriver(context: DriverContext): void {
       it('tells once that it was killed, and does not come back', async () => {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         const received = async () =>
           /total_connections_received:(\d+)/.exec(String(await server.command('INFO', 'stats')))?.[1];
         const before = await received();
         await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
         await expect.poll(() => listener.downs).toHaveLength(1);
         expect(listener.downs[0]).toBeInstanceOf(Error);
-        await failure(sub.subscribe('d'));
+        await failure(sub.subscribe('d', 'plain'));
         await failure(sub.ping());
         // The libraries reconnect within this time when they are allowed to.
         await expect(
@@ -326,7 +326,7 @@ export function describeDriver(context: DriverContext): void {
       it('tells nothing after destroy()', async () => {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         sub.destroy();
         sub.destroy();
         await expect.poll(() => clients(' sub=1 ')).toEqual([]);
@@ -340,7 +340,7 @@ export function describeDriver(context: DriverContext): void {
         closers.push(() => server.command('ACL', 'SETUSER', 'default', 'nopass'));
         const { driver } = await connect({ username: 'alice', password: 'wonderland', db: 3 });
         const { subscriber: sub } = await subscriber(driver);
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         const [line] = await clients(' sub=1 ');
         expect(line).toMatch(/ db=3 .* user=alice /);
       });
@@ -349,12 +349,12 @@ export function describeDriver(context: DriverContext): void {
         await server.command('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', 'resetchannels', '+@all');
         const { driver } = await connect({ username: 'mute', password: 'pw' });
         const { subscriber: sub, listener } = await subscriber(driver);
-        const error = await failure(sub.subscribe('c'));
+        const error = await failure(sub.subscribe('c', 'plain'));
         expect(error.message).toMatch(/^NOPERM .*channel/);
         expect(classify(error)).toBe('refused');
         await sub.ping();
         await server.command('ACL', 'SETUSER', 'mute', '&*');
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         expect(await server.command('PUBLISH', 'c', 'heard')).toBe(1);
         await expect.poll(() => listener.messages).toEqual(['c=heard']);
         expect(listener.downs).toEqual([]);
@@ -367,7 +367,7 @@ export function describeDriver(context: DriverContext): void {
         closers.push(async () => warn.mockRestore());
         const { subscriber: sub, listener } = await subscriber(driver);
         expect(warn).not.toHaveBeenCalled();
-        await sub.subscribe('c');
+        await sub.subscribe('c', 'plain');
         await sub.ping();
         expect(await server.command('PUBLISH', 'c', '1')).toBe(1);
         await expect.poll(() => listener.messages).toEqual(['c=1']);
@@ -379,7 +379,7 @@ export function describeDriver(context: DriverContext): void {
         await driver.eval('return 1', [], []);
         await server.command('ACL', 'SETUSER', 'leaver', 'resetpass', '>new');
         const listener = new Listener();
-        const error = await failure(driver.openSubscriber(listener));
+        const error = await failure(driver.openConnection('', listener));
         expect(error.message).toMatch(/^WRONGPASS /);
         expect(listener.downs).toEqual([]);
       });
@@ -390,8 +390,8 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         const before = (await clients()).length;
         const { subscriber: sub, listener } = await subscriber(driver);
-        await sub.subscribe('c');
-        const late = failure(driver.openSubscriber(listener));
+        await sub.subscribe('c', 'plain');
+        const late = failure(driver.openConnection('', listener));
         await driver.close();
         expect(await late).toBeInstanceOf(Error);
         await expect.poll(() => clients(' sub=1 ')).toEqual([]);
@@ -413,7 +413,7 @@ export function describeDriver(context: DriverContext): void {
         const warn = (warning: Error) => warnings.push(warning);
         process.on('warning', warn);
         const opened = await Promise.all(Array.from({ length: 12 }, () => subscriber(driver)));
-        await Promise.all(opened.map(({ subscriber: sub }) => sub.subscribe('c')));
+        await Promise.all(opened.map(({ subscriber: sub }) => sub.subscribe('c', 'plain')));
         expect(await server.command('PUBLISH', 'c', '1')).toBe(12);
         await driver.close();
         await expect.poll(() => clients(' sub=1 ')).toEqual([]);

@@ -220,7 +220,7 @@ describeWithProcess('a connection of our own', () => {
     const trusted = await open({ url: `rediss://localhost:${port}`, tls: { ca: cert } });
     expect(await trusted.eval('return 1', [], [])).toBe(1);
     expect(names).toContain('localhost');
-    const subscriber = await trusted.openSubscriber({ onMessage() {}, onDown() {} });
+    const subscriber = await trusted.openConnection('', { onMessage() {}, onDown() {} });
     await subscriber.ping();
     expect(names).toHaveLength(2);
     for (const target of [{ url: `rediss://localhost:${port}` }, { host: 'localhost', port, tls: true }]) {

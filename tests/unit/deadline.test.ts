@@ -1,11 +1,18 @@
 import { describe, expect, it, vi } from 'vitest';
 import { withDeadline } from '../../src/drivers/deadline.ts';
-import type { Driver, ScriptReply, Subscriber, SubscriberEvents } from '../../src/drivers/driver.ts';
+import type {
+  ChannelKind,
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+} from '../../src/drivers/driver.ts';
 import { OutcomeUnknownError } from '../../src/errors.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 
 const TIMEOUT_MS = 500;
-const EVENTS: SubscriberEvents = { onMessage() {}, onDown() {} };
+const EVENTS: ConnectionEvents = { onMessage() {}, onDown() {} };
 
 interface Pending<Value> {
   readonly promise: Promise<Value>;
@@ -25,20 +32,25 @@ function pending<Value>(): Pending<Value> {
 function setUp() {
   const clock = new ManualClock();
   const answer = pending<ScriptReply>();
-  const opening = pending<Subscriber>();
+  const opening = pending<Connection>();
   const acknowledged = pending<void>();
   const subscriber = {
-    subscribe: vi.fn((_channel: string) => acknowledged.promise),
-    unsubscribe: vi.fn((_channel: string) => acknowledged.promise),
+    send: vi.fn((_args: readonly ScriptArgument[]) => answer.promise),
+    subscribe: vi.fn((_channel: string, _kind: ChannelKind) => acknowledged.promise),
+    unsubscribe: vi.fn((_channel: string, _kind: ChannelKind) => acknowledged.promise),
     ping: vi.fn(() => acknowledged.promise),
     destroy: vi.fn(),
   };
   const driver = {
     library: 'fake',
+    topology: 'cluster',
     keyPrefix: 'app:',
+    nodeOf: vi.fn((key: string) => `node of ${key}`),
+    nodes: vi.fn(() => ['a', 'b']),
+    rediscover: vi.fn(async (_key: string) => acknowledged.promise),
     eval: vi.fn((..._args: Parameters<Driver['eval']>) => answer.promise),
     evalSha: vi.fn((..._args: Parameters<Driver['evalSha']>) => answer.promise),
-    openSubscriber: vi.fn((_events: SubscriberEvents) => opening.promise),
+    openConnection: vi.fn((_node: string, _events: ConnectionEvents) => opening.promise),
     async *scan(pattern: string) {
       yield `${pattern}1`;
       yield String(await answer.promise);
@@ -54,15 +66,16 @@ type SetUp = ReturnType<typeof setUp>;
 const CALLS: [string, (given: SetUp) => Promise<unknown>][] = [
   ['eval', ({ bounded }) => bounded.eval('return 1', ['k'], ['a'])],
   ['evalSha', ({ bounded }) => bounded.evalSha('abc', ['k'], ['a'])],
-  ['openSubscriber', ({ bounded }) => bounded.openSubscriber(EVENTS)],
-  ['subscribe', async (given) => (await opened(given)).subscribe('c')],
-  ['unsubscribe', async (given) => (await opened(given)).unsubscribe('c')],
+  ['openConnection', ({ bounded }) => bounded.openConnection('', EVENTS)],
+  ['subscribe', async (given) => (await opened(given)).subscribe('c', 'plain')],
+  ['unsubscribe', async (given) => (await opened(given)).unsubscribe('c', 'sharded')],
+  ['send', async (given) => (await opened(given)).send(['WAIT', '1', '0'])],
   ['ping', async (given) => (await opened(given)).ping()],
 ];
 
-async function opened(given: SetUp): Promise<Subscriber> {
+async function opened(given: SetUp): Promise<Connection> {
   given.opening.resolve(given.subscriber);
-  return given.bounded.openSubscriber(EVENTS);
+  return given.bounded.openConnection('', EVENTS);
 }
 
 describe('withDeadline', () => {
@@ -90,18 +103,31 @@ describe('withDeadline', () => {
     expect(await bounded.evalSha('abc', ['k'], ['a'])).toEqual(['held', 1]);
     expect(driver.evalSha).toHaveBeenCalledWith('abc', ['k'], ['a']);
     const open = await opened(given);
-    expect(driver.openSubscriber).toHaveBeenCalledWith(EVENTS);
-    await open.subscribe('one');
-    await open.unsubscribe('two');
+    expect(driver.openConnection).toHaveBeenCalledWith('', EVENTS);
+    await open.subscribe('one', 'plain');
+    await open.unsubscribe('two', 'sharded');
+    expect(await open.send(['WAIT', '1', '0'])).toEqual(['held', 1]);
     await open.ping();
     open.destroy();
-    expect(subscriber.subscribe).toHaveBeenCalledWith('one');
-    expect(subscriber.unsubscribe).toHaveBeenCalledWith('two');
+    expect(subscriber.subscribe).toHaveBeenCalledWith('one', 'plain');
+    expect(subscriber.unsubscribe).toHaveBeenCalledWith('two', 'sharded');
     expect(subscriber.ping).toHaveBeenCalledOnce();
     expect(subscriber.destroy).toHaveBeenCalledOnce();
+    expect(subscriber.send).toHaveBeenCalledWith(['WAIT', '1', '0']);
+    await bounded.rediscover('k');
+    expect(driver.rediscover).toHaveBeenCalledWith('k');
+    expect([bounded.nodeOf('k'), bounded.nodes()]).toEqual(['node of k', ['a', 'b']]);
     await bounded.close();
     expect(driver.close).toHaveBeenCalledOnce();
-    expect([bounded.library, bounded.keyPrefix]).toEqual(['fake', 'app:']);
+    expect([bounded.library, bounded.topology, bounded.keyPrefix]).toEqual(['fake', 'cluster', 'app:']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('ends looking for a server anew without an error when its time is over', async () => {
+    const { bounded, clock } = setUp();
+    const looking = bounded.rediscover('k');
+    await clock.advance(TIMEOUT_MS);
+    await expect(looking).resolves.toBeUndefined();
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -131,7 +157,7 @@ describe('withDeadline', () => {
     process.on('unhandledRejection', note);
     for (const late of ['resolve', 'reject'] as const) {
       const { bounded, answer, opening, clock } = setUp();
-      const calls = [bounded.eval('', [], []), bounded.openSubscriber(EVENTS)];
+      const calls = [bounded.eval('', [], []), bounded.openConnection('', EVENTS)];
       const outcomes = Promise.allSettled(calls);
       await clock.advance(TIMEOUT_MS);
       if (late === 'resolve') answer.resolve(1);
@@ -148,7 +174,7 @@ describe('withDeadline', () => {
 
   it('destroys a subscriber that opens after its caller has left', async () => {
     const { bounded, opening, subscriber, clock } = setUp();
-    const outcome = bounded.openSubscriber(EVENTS).catch((error: unknown) => error);
+    const outcome = bounded.openConnection('', EVENTS).catch((error: unknown) => error);
     await clock.advance(TIMEOUT_MS);
     expect(await outcome).toBeInstanceOf(OutcomeUnknownError);
     expect(subscriber.destroy).not.toHaveBeenCalled();

@@ -1,5 +1,5 @@
 /** A driver whose subscriber connections a test drives by hand. It runs no scripts. */
-import type { Driver, Subscriber, SubscriberEvents } from '../../../src/drivers/driver.ts';
+import type { Connection, ConnectionEvents, Driver } from '../../../src/drivers/driver.ts';
 import { type Deferred, defer } from './deferred.ts';
 
 /** A request that waits for the test to answer it. */
@@ -9,14 +9,14 @@ export interface Asked {
   readonly answer: Deferred<void>;
 }
 
-export class HandDrivenConnection implements Subscriber {
+export class HandDrivenConnection implements Connection {
   readonly asked: Asked[] = [];
-  readonly events: SubscriberEvents;
+  readonly events: ConnectionEvents;
   isDestroyed = false;
   /** While set, requests are answered at once. */
   answersAtOnce = false;
 
-  constructor(events: SubscriberEvents) {
+  constructor(events: ConnectionEvents) {
     this.events = events;
   }
 
@@ -40,6 +40,10 @@ export class HandDrivenConnection implements Subscriber {
     return this.#ask(`unsubscribe ${channel}`);
   }
 
+  async send(): Promise<never> {
+    throw new Error('this connection sends nothing');
+  }
+
   ping(): Promise<void> {
     return this.#ask('ping');
   }
@@ -58,6 +62,7 @@ export class HandDrivenConnection implements Subscriber {
 
 export class HandDrivenDriver implements Driver {
   readonly library = 'hand-driven';
+  readonly topology = 'standalone';
   readonly keyPrefix = '';
   readonly opened: HandDrivenConnection[] = [];
   /** What the next openings reject with, one after the other. */
@@ -77,7 +82,7 @@ export class HandDrivenDriver implements Driver {
     return last;
   }
 
-  async openSubscriber(events: SubscriberEvents): Promise<Subscriber> {
+  async openConnection(_node: string, events: ConnectionEvents): Promise<Connection> {
     this.openings += 1;
     await this.opening;
     const failure = this.failures.shift();
@@ -87,6 +92,16 @@ export class HandDrivenDriver implements Driver {
     this.opened.push(connection);
     return connection;
   }
+
+  nodeOf(): string {
+    return '';
+  }
+
+  nodes(): string[] {
+    return [''];
+  }
+
+  async rediscover(): Promise<void> {}
 
   async eval(): Promise<never> {
     throw new Error('this driver runs no scripts');

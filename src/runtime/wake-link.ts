@@ -1,0 +1,203 @@
+/**
+ * One subscriber connection to one server, for the channels that have their home there.
+ *
+ * It is opened when the first channel is wanted, pinged, and dropped when it breaks, answers no ping, or has
+ * been of no use for a while. Where a channel has its home, and who listens to it, is left to the wake hub.
+ */
+import type { ChannelKind, Connection, Driver } from '../drivers/driver.ts';
+import { classify } from '../drivers/outcome.ts';
+import { Backoff } from './backoff.ts';
+import type { CancelTimer, Clock } from './clock.ts';
+
+/** A connection that carried nothing for this long is pinged; a half-open one looks just like a quiet one. */
+const PING_EVERY_MS = 2_000;
+
+/** An unused connection is kept this many pings, so that sporadic waiting does not open one each time. */
+const IDLE_PINGS = 15;
+
+/** A channel that the server has at home somewhere else, or cannot place at present: the connection is fine. */
+const MISPLACED = /^-?(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
+
+const UNKNOWN_COMMAND = /unknown (?:sub)?command/i;
+
+/** What a link tells the hub, and asks it. */
+export interface LinkOwner {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  /** How channels are subscribed to. */
+  readonly kind: ChannelKind;
+  onMessage(channel: string): void;
+  /** These channels are subscribed to no more, and some time has passed: see where they are at home now. */
+  onAdrift(channels: readonly string[]): void;
+  /** The server does not let us subscribe. */
+  onRefused(error: unknown): void;
+  /** The server knows no sharded channels. */
+  onUnsharded(): void;
+}
+
+export class WakeLink {
+  readonly #owner: LinkOwner;
+  readonly #node: string;
+  /** What should be subscribed. */
+  readonly #wanted = new Set<string>();
+  /** What is subscribed on the present connection. */
+  readonly #subscribed = new Set<string>();
+  /** Subscribing and unsubscribing of one channel under way: one after the other, never crossing. */
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #backoff = new Backoff(50, 2_000);
+  readonly #retries = new Set<CancelTimer>();
+  #connection: Promise<Connection> | undefined;
+  #isOpen = false;
+  #idlePings = 0;
+  #cancelPing: CancelTimer | undefined;
+  #isRetrying = false;
+  #closed = false;
+
+  constructor(owner: LinkOwner, node: string) {
+    this.#owner = owner;
+    this.#node = node;
+  }
+
+  isSubscribed(channel: string): boolean {
+    return this.#subscribed.has(channel);
+  }
+
+  /** Subscribes, if that is not done yet. Settles when it is done or has failed; never rejects. */
+  want(channel: string): Promise<void> {
+    this.#wanted.add(channel);
+    return this.#reconcile(channel);
+  }
+
+  unwant(channel: string): void {
+    this.#wanted.delete(channel);
+    void this.#reconcile(channel);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const cancel of this.#retries) cancel();
+    this.#wanted.clear();
+    this.#drop();
+  }
+
+  /** Brings the subscription of a channel in line with whether it is wanted. Never rejects. */
+  #reconcile(channel: string): Promise<void> {
+    const work = (this.#working.get(channel) ?? Promise.resolve()).then(() => this.#apply(channel));
+    this.#working.set(channel, work);
+    void work.then(() => {
+      if (this.#working.get(channel) === work) this.#working.delete(channel);
+    });
+    return work;
+  }
+
+  async #apply(channel: string): Promise<void> {
+    if (this.#closed) return;
+    const wanted = this.#wanted.has(channel);
+    if (wanted === this.#subscribed.has(channel)) return;
+    const { kind } = this.#owner;
+    const connection = this.#connect();
+    try {
+      if (wanted) {
+        await (await connection).subscribe(channel, kind);
+        if (this.#connection === connection) this.#subscribed.add(channel);
+        this.#backoff.reset();
+      } else {
+        this.#subscribed.delete(channel);
+        await (await connection).unsubscribe(channel, kind);
+      }
+    } catch (error) {
+      this.#subscribeFailed(connection, channel, kind, error);
+    }
+  }
+
+  #subscribeFailed(
+    connection: Promise<Connection>,
+    channel: string,
+    kind: ChannelKind,
+    error: unknown,
+  ): void {
+    const text = error instanceof Error ? error.message : '';
+    if (kind === 'sharded' && UNKNOWN_COMMAND.test(text)) {
+      this.#owner.onUnsharded();
+      this.#retry([channel]);
+    } else if (this.#isOpen && MISPLACED.test(text)) {
+      this.#retry([channel]);
+    } else this.#failed(connection, error);
+  }
+
+  #connect(): Promise<Connection> {
+    if (this.#connection !== undefined) return this.#connection;
+    const connection: Promise<Connection> = this.#owner.driver.openConnection(this.#node, {
+      onMessage: (channel) => this.#owner.onMessage(channel),
+      onDown: (reason) => this.#failed(connection, reason),
+    });
+    this.#connection = connection;
+    connection.then(
+      () => {
+        this.#isOpen ||= this.#connection === connection;
+        this.#pingLater(connection);
+      },
+      // Who asked for the connection handles its failure; there is nothing to ping.
+      () => undefined,
+    );
+    return connection;
+  }
+
+  #pingLater(connection: Promise<Connection>): void {
+    if (this.#connection !== connection) return;
+    this.#cancelPing = this.#owner.clock.after(PING_EVERY_MS, () => void this.#ping(connection));
+  }
+
+  async #ping(connection: Promise<Connection>): Promise<void> {
+    this.#idlePings = this.#wanted.size === 0 ? this.#idlePings + 1 : 0;
+    if (this.#idlePings > IDLE_PINGS) return this.#drop();
+    try {
+      await (await connection).ping();
+      this.#pingLater(connection);
+    } catch (error) {
+      this.#failed(connection, error);
+    }
+  }
+
+  #drop(): void {
+    const dropped = this.#connection;
+    this.#connection = undefined;
+    this.#isOpen = false;
+    this.#subscribed.clear();
+    this.#idlePings = 0;
+    this.#cancelPing?.();
+    dropped?.then(
+      (connection) => connection.destroy(),
+      // What never opened has nothing to close, and who asked for it has handled the failure.
+      () => undefined,
+    );
+  }
+
+  #failed(connection: Promise<Connection>, error: unknown): void {
+    // A connection that was replaced may still report what it owes; that must not cost the new one.
+    if (this.#closed || this.#connection !== connection) return;
+    if (classify(error) === 'refused') {
+      this.#owner.onRefused(error);
+      // Refused one channel, it still serves the others.
+      if (this.#isOpen) return;
+    }
+    this.#drop();
+    if (this.#isRetrying) return;
+    this.#isRetrying = true;
+    this.#retry();
+  }
+
+  /** Has the owner look for the home of these channels, or of all that are wanted by then, after a pause. */
+  #retry(channels?: readonly string[]): void {
+    const { clock, driver } = this.#owner;
+    const cancel = clock.after(this.#backoff.next(), () => {
+      this.#retries.delete(cancel);
+      const [first] = channels ?? this.#wanted;
+      void (first === undefined ? Promise.resolve() : driver.rediscover(first)).then(() => {
+        if (channels === undefined) this.#isRetrying = false;
+        if (!this.#closed) this.#owner.onAdrift(channels ?? [...this.#wanted]);
+      });
+    });
+    this.#retries.add(cancel);
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Which of the 16,384 slots of a Cluster a key or channel belongs to.
+ */
+
+const SLOTS = 16_384;
+
+/** CRC-16 of the XMODEM kind (polynomial 0x1021, nothing reflected), one entry for each byte. */
+const CRC16 = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
+  return crc;
+});
+
+/** The part that decides about the slot: what stands in the first braces, unless that is nothing; else all. */
+export function hashTag(key: string): string {
+  const open = key.indexOf('{');
+  if (open === -1) return key;
+  const close = key.indexOf('}', open + 1);
+  return close === -1 || close === open + 1 ? key : key.slice(open + 1, close);
+}
+
+export function slotOf(key: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(hashTag(key))) {
+    crc = ((crc << 8) & 0xffff) ^ (CRC16[((crc >> 8) ^ byte) & 0xff] as number);
+  }
+  return crc % SLOTS;
+}
