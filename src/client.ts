@@ -2,51 +2,40 @@
  * The client: puts driver and runtime together and hands out locks.
  */
 import { randomUUID } from 'node:crypto';
-import { withDeadline } from './drivers/deadline.ts';
 import { detectDriver } from './drivers/detect.ts';
 import type { Driver } from './drivers/driver.ts';
-import { openIoredis, type ServerTarget } from './drivers/open.ts';
+import { openDriver } from './drivers/open.ts';
 import { toHoldfastError } from './drivers/outcome.ts';
+import { ClosedError, OptionError } from './errors.ts';
+import type { Capabilities } from './inspect/capabilities.ts';
+import { checkHealth, type Health } from './inspect/health.ts';
 import { type Description, describe, list } from './inspect/locks.ts';
-import { type Capabilities, probe, warnOfEviction } from './inspect/server.ts';
-import { checkName, checkOptions, checkTarget, DEFAULTS } from './options.ts';
-import { Answers } from './primitives/answers.ts';
-import { CountDownLatch } from './primitives/count-down-latch.ts';
-import { Crowds } from './primitives/crowd.ts';
-import { ExclusiveLock, type LockContext } from './primitives/exclusive-lock.ts';
+import { checkName, checkOptions, checkSettings, DEFAULTS, type Settings } from './options.ts';
+import { CountDownLatch, latchFitsCluster } from './primitives/count-down-latch.ts';
+import { ExclusiveLock } from './primitives/exclusive-lock.ts';
 import { FairProtocol } from './primitives/fair-lock.ts';
 import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './primitives/fenced-lock.ts';
 import { type FencedRegister, GuardedRegister, RegisterWriter } from './primitives/fenced-register.ts';
 import type { Lock } from './primitives/lock.ts';
 import { MultiLock } from './primitives/multi-lock.ts';
-import { HeldPermits } from './primitives/permit.ts';
-import { renewPermits } from './primitives/permit-protocol.ts';
 import { PermitExpirableSemaphore } from './primitives/permit-semaphore.ts';
 import { RateLimiter } from './primitives/rate-limiter.ts';
-import {
-  type ReadWriteLock,
-  type ReadWriteLockOptions,
-  type ReadWriteRenewals,
-  TwoSidedLock,
-} from './primitives/read-write-lock.ts';
-import { renewReads } from './primitives/read-write-protocol.ts';
+import { type ReadWriteLock, type ReadWriteLockOptions, TwoSidedLock } from './primitives/read-write-lock.ts';
 import { RedLock } from './primitives/red-lock.ts';
-import { REENTRANT_SCRIPTS, ReentrantProtocol } from './primitives/reentrant-lock.ts';
-import type { SynchronizerContext } from './primitives/requests.ts';
-import { renewWith } from './primitives/scripted-protocol.ts';
+import { ReentrantProtocol } from './primitives/reentrant-lock.ts';
 import { Semaphore } from './primitives/semaphore.ts';
-import { SIMPLE_SCRIPTS, SimpleProtocol } from './primitives/simple-lock.ts';
+import { SimpleProtocol } from './primitives/simple-lock.ts';
 import { type Backoff, spinning } from './primitives/spin-lock.ts';
 import { WebLocks } from './primitives/web-locks.ts';
-import type { Wire } from './primitives/wire.ts';
 import { type Clock, SystemClock } from './runtime/clock.ts';
-import type { ClientEvents } from './runtime/events.ts';
-import { Owner, OwnerNumbers, Section, Sections } from './runtime/owner.ts';
-import type { Renew } from './runtime/protocol.ts';
-import { Runtime } from './runtime/runtime.ts';
+import type { ClientEvents, Report } from './runtime/events.ts';
+import { Owner, Section } from './runtime/owner.ts';
 import { closeOnSignals } from './signals.ts';
+import { checkTarget, type Target } from './target.ts';
 import { publish } from './telemetry/channels.ts';
 import { type Listener, Listeners } from './telemetry/listeners.ts';
+import { Warnings } from './telemetry/warnings.ts';
+import { Wiring } from './wiring.ts';
 
 /** How a client behaves. Every option has a default. */
 export interface ClientOptions {
@@ -60,23 +49,33 @@ export interface ClientOptions {
   closeOnSignals?: boolean | undefined;
   /** How long a fair waiter may be silent before others skip it, by Redisson's rules; 300 000. */
   fairWaitMs?: number | undefined;
-  /** Replica acknowledgements that an acquisition needs. This version waits for none, and refuses to pretend. */
-  replicas?: 0 | 'auto' | undefined;
+  /**
+   * Replica acknowledgements without which an acquisition is undone: a number, `'majority'` of all servers, or
+   * `'auto'`, the default: one, where a replica is connected.
+   */
+  replicas?: number | 'auto' | 'majority' | undefined;
   /** How long to wait for them; 1 000. */
   replicaTimeoutMs?: number | undefined;
-  /** The failover guard, which this version does not have. */
-  guard?: false | undefined;
-  /** Sharded channels, for Clusters, which this version does not speak to. */
+  /**
+   * Keeps locks through failovers and restarts: for a grace after one, holders come back and nobody else is let in.
+   * All clients of the server must have it, with the same grace; 30 000 unless told otherwise. Off by default.
+   */
+  guard?: boolean | { readonly graceMs: number } | undefined;
+  /** In a Cluster: sharded channels where the server has them, as Redisson does, or never. `'auto'`. */
   shardedPubSub?: 'auto' | false | undefined;
 }
 
-/** Where to connect: one server, or a private one for development and tests. */
-export type Target = ServerTarget | { embedded: true };
+/** How one lock behaves, where it differs from its client. */
+export interface LockKindOptions {
+  /** Keeps this lock through failovers and restarts; see the option of the client. */
+  guard?: boolean | undefined;
+}
 
 /** What a client is made of; tests replace the clock. */
-interface Parts {
+interface Made {
   readonly driver: Driver;
-  readonly options: ReturnType<typeof checkOptions<'client'>>;
+  readonly settings: Settings;
+  readonly expectedReplicas?: number;
   readonly clock?: Clock;
   /** What to do once everything is closed. */
   readonly whenClosed?: () => Promise<void>;
@@ -98,58 +97,27 @@ interface Parts {
 export class Holdfast implements AsyncDisposable {
   /** The UUID in every owner field of this client. */
   readonly id = randomUUID();
-  readonly #driver: Driver;
-  readonly #runtime: Runtime;
-  readonly #context: LockContext;
-  readonly #wire: Wire;
-  readonly #synchronizers: SynchronizerContext;
-  readonly #permits: HeldPermits;
+  readonly #wiring: Wiring;
   readonly #writer = new RegisterWriter(this.id);
-  readonly #renewReentrant: Renew;
-  readonly #renewSimple: Renew;
-  readonly #renewReadWrite: ReadWriteRenewals;
   #locks: WebLocks | undefined;
   readonly #listeners = new Listeners();
+  readonly #warnings = new Warnings();
   readonly #whenClosed: (() => Promise<void>) | undefined;
   #forgetSignals: (() => void) | undefined;
-  #capabilities: Promise<Capabilities> | undefined;
-  #warnedOfPublish = false;
   #closing: Promise<void> | undefined;
 
-  private constructor({ driver, options, clock = new SystemClock(), whenClosed }: Parts) {
-    const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName } = { ...DEFAULTS, ...options };
-    this.#driver = withDeadline(driver, clock, commandTimeoutMs);
+  private constructor({
+    driver,
+    settings,
+    expectedReplicas = 0,
+    clock = new SystemClock(),
+    whenClosed,
+  }: Made) {
     this.#whenClosed = whenClosed;
-    this.#runtime = new Runtime({
-      driver: this.#driver,
-      clock,
-      watchdogMs,
-      commandTimeoutMs,
-      report: (event, payload) => this.#report(event, payload),
-    });
-    const numbers = new OwnerNumbers(this.id);
-    this.#context = { clientId: this.id, runtime: this.#runtime, numbers, sections: new Sections() };
-    this.#wire = {
-      driver: this.#driver,
-      publish: 'PUBLISH',
-      rememberMs: this.#runtime.rememberMs,
-      commandTimeoutMs,
-      fairWaitMs,
-      rawName: (name) => driver.keyPrefix + checkName(mapName(name)),
-      announced: (taken) => this.#announced(taken),
-    };
-    this.#synchronizers = {
-      runtime: this.#runtime,
-      numbers,
-      wire: this.#wire,
-      answers: new Answers(clock, this.#wire),
-      crowds: new Crowds(),
-    };
-    this.#renewReentrant = renewWith(REENTRANT_SCRIPTS, this.#wire);
-    this.#renewSimple = renewWith(SIMPLE_SCRIPTS, this.#wire);
-    this.#renewReadWrite = { read: renewReads(this.#wire), write: this.#renewReentrant };
-    this.#permits = new HeldPermits(renewPermits(this.#wire));
-    if (options.closeOnSignals) this.#forgetSignals = closeOnSignals(() => this.close());
+    const report: Report = (event, payload) => this.#report(event, payload);
+    const warnings = this.#warnings;
+    this.#wiring = new Wiring({ id: this.id, driver, settings, clock, report, warnings, expectedReplicas });
+    if (settings.closeOnSignals) this.#forgetSignals = closeOnSignals(() => this.close());
   }
 
   /**
@@ -158,28 +126,29 @@ export class Holdfast implements AsyncDisposable {
    * @throws OptionError, or DriverError when the server cannot be reached
    */
   static async connect(target: string | Target, options?: ClientOptions): Promise<Holdfast> {
-    const checked = checkOptions('client', options);
-    const { embedded, ...where } = checkTarget(target);
+    const checked = checkSettings(options);
+    const where = checkTarget(target);
     const commandTimeoutMs = checked.commandTimeoutMs ?? DEFAULTS.commandTimeoutMs;
-    if (!embedded) {
-      const driver = await openIoredis(where as ServerTarget, { commandTimeoutMs });
-      return Holdfast.#connected({ driver, options: checked });
+    if (where.kind !== 'embedded') {
+      const driver = await openDriver(where, { commandTimeoutMs });
+      const counted = where.kind === 'fixed' ? { expectedReplicas: where.expectedReplicas } : {};
+      return Holdfast.#connected({ driver, settings: checked, ...counted });
     }
     const { startEmbeddedServer } = await import('./embedded/start.ts');
     const server = await startEmbeddedServer();
     try {
-      const driver = await openIoredis({ url: server.url }, { commandTimeoutMs });
-      return await Holdfast.#connected({ driver, options: checked, whenClosed: () => server.close() });
+      const driver = await openDriver({ kind: 'server', server: { url: server.url } }, { commandTimeoutMs });
+      return await Holdfast.#connected({ driver, settings: checked, whenClosed: () => server.close() });
     } catch (error) {
       await server.close();
       throw error;
     }
   }
 
-  static async #connected(parts: Parts): Promise<Holdfast> {
+  static async #connected(parts: Made): Promise<Holdfast> {
     const client = new Holdfast(parts);
     try {
-      await client.capabilities();
+      await client.#read('ask what the server can do', () => client.#wiring.preflight.assertFulfilled());
       return client;
     } catch (error) {
       await client.close();
@@ -207,18 +176,17 @@ export class Holdfast implements AsyncDisposable {
    * @throws OptionError
    */
   static from(redisClient: unknown, options?: ClientOptions): Holdfast {
-    return new Holdfast({ driver: detectDriver(redisClient), options: checkOptions('client', options) });
+    return new Holdfast({ driver: detectDriver(redisClient), settings: checkSettings(options) });
   }
 
   /** The reentrant lock: kept alive by the watchdog, waiters woken by messages. */
-  getLock(name: string): Lock {
-    return this.#lock(new ReentrantProtocol(this.#wire, checkName(name), this.#renewReentrant));
+  getLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#reentrant(name, options));
   }
 
   /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
-  getNonReentrantLock(name: string): Lock {
-    const protocol = new ReentrantProtocol(this.#wire, checkName(name), this.#renewReentrant);
-    return this.#lock(protocol, { reentrant: false });
+  getNonReentrantLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#reentrant(name, options), { reentrant: false });
   }
 
   /**
@@ -232,20 +200,18 @@ export class Holdfast implements AsyncDisposable {
    * console.log(served.join(', ')); // 1, 2, 3
    * ```
    */
-  getFairLock(name: string): Lock {
-    return this.#lock(new FairProtocol(this.#wire, checkName(name), this.#renewReentrant));
+  getFairLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#fair(name, options));
   }
 
   /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
-  getNonReentrantFairLock(name: string): Lock {
-    const protocol = new FairProtocol(this.#wire, checkName(name), this.#renewReentrant);
-    return this.#lock(protocol, { reentrant: false });
+  getNonReentrantFairLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#fair(name, options), { reentrant: false });
   }
 
   /** The same lock on the same keys; it waits by asking again with growing pauses. */
-  getSpinLock(name: string, backoff?: Backoff): Lock {
-    const spin = spinning(backoff);
-    return this.#lock(new ReentrantProtocol(this.#wire, checkName(name), this.#renewReentrant, spin));
+  getSpinLock(name: string, backoff?: Backoff, options?: LockKindOptions): Lock {
+    return this.#lock(this.#reentrant(name, options, spinning(backoff)));
   }
 
   /**
@@ -261,7 +227,9 @@ export class Holdfast implements AsyncDisposable {
    */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     this.#used();
-    return new ExclusiveFencedLock(this.#context, this.#wire, checkName(name), this.#renewReentrant, options);
+    const { context, renewals } = this.#wiring;
+    const wire = this.#wiring.wire(checkOptions('fencedLock', options).guard);
+    return new ExclusiveFencedLock(context, wire, checkName(name), renewals.reentrant, options);
   }
 
   /**
@@ -278,42 +246,52 @@ export class Holdfast implements AsyncDisposable {
    */
   getFencedRegister(name: string): FencedRegister {
     this.#used();
-    return new GuardedRegister(this.#runtime, this.#wire, checkName(name), this.#writer);
+    return new GuardedRegister(this.#wiring.runtime, this.#wiring.wire(), checkName(name), this.#writer);
   }
 
   /** The plain `SET key token NX PX` lock, for sharing keys with redlock-style libraries. */
-  getSimpleLock(name: string): Lock {
-    return this.#lock(new SimpleProtocol(this.#wire, checkName(name), this.#renewSimple));
+  getSimpleLock(name: string, options?: LockKindOptions): Lock {
+    const { renewals } = this.#wiring;
+    return this.#lock(new SimpleProtocol(this.#wireFor(options), checkName(name), renewals.simple));
   }
 
   /** So many permits, which anybody takes and gives back. */
   getSemaphore(name: string): Semaphore {
     this.#used();
-    return new Semaphore(this.#synchronizers, checkName(name));
+    return new Semaphore(this.#wiring.synchronizers, checkName(name));
   }
 
   /** So many permits with ids and leases: those of a process that died come back. */
   getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
     this.#used();
-    return new PermitExpirableSemaphore(this.#synchronizers, checkName(name), this.#permits);
+    return new PermitExpirableSemaphore(this.#wiring.synchronizers, checkName(name), this.#wiring.permits);
   }
 
   /** A gate that opens once enough have counted down. */
   getCountDownLatch(name: string): CountDownLatch {
     this.#used();
-    return new CountDownLatch(this.#synchronizers, checkName(name));
+    const latch = new CountDownLatch(this.#wiring.synchronizers, checkName(name));
+    if (this.#wiring.driver.topology === 'cluster' && !latchFitsCluster(this.#wiring.wire().rawName(name))) {
+      throw new OptionError(
+        `In a Cluster, the name of a count-down latch can have no braces: with them its channel, which Redisson ` +
+          `puts in braces of its own, falls into another slot than "${name}"`,
+      );
+    }
+    return latch;
   }
 
   /** So many permits within any stretch of time of a given length. */
   getRateLimiter(name: string): RateLimiter {
     this.#used();
-    return new RateLimiter(this.#synchronizers, this.id, checkName(name));
+    return new RateLimiter(this.#wiring.synchronizers, this.id, checkName(name));
   }
 
   /** Many readers or one writer, with `readLock()` and `writeLock()`. */
   getReadWriteLock(name: string, options?: ReadWriteLockOptions): ReadWriteLock {
     this.#used();
-    return new TwoSidedLock(this.#context, this.#wire, checkName(name), this.#renewReadWrite, options);
+    const { context, renewals } = this.#wiring;
+    const wire = this.#wiring.wire(checkOptions('readWriteLock', options).guard);
+    return new TwoSidedLock(context, wire, checkName(name), renewals.readWrite, options);
   }
 
   /** Locks shaped like the browser's `navigator.locks`, on the keys of `getReadWriteLock`. */
@@ -326,7 +304,13 @@ export class Holdfast implements AsyncDisposable {
         this.#used();
         // As in the standard's queue, a stream of shared requests does not keep an exclusive one out.
         const options = { prefer: 'writer' };
-        return new TwoSidedLock(this.#context, this.#wire, name, this.#renewReadWrite, options);
+        return new TwoSidedLock(
+          this.#wiring.context,
+          this.#wiring.wire(),
+          name,
+          this.#wiring.renewals.readWrite,
+          options,
+        );
       },
     });
     return this.#locks;
@@ -391,25 +375,56 @@ export class Holdfast implements AsyncDisposable {
    * ```
    */
   scope<T>(work: () => T | Promise<T>): Promise<T> {
-    const { sections } = this.#context;
+    const { sections } = this.#wiring.context;
     const parent = sections.current();
     return sections.run(new Section(parent?.owner ?? this.owner(), parent), work);
   }
 
   /** What stands under a name, for people and tools. */
   async inspect(name: string): Promise<Description> {
-    const key = this.#wire.rawName(checkName(name));
-    return this.#read(`inspect "${name}"`, () => describe(this.#driver, key));
+    const key = this.#wiring.wire().rawName(checkName(name));
+    return this.#read(`inspect "${name}"`, () => describe(this.#wiring.driver, key));
   }
 
   /** The locks whose keys match a glob pattern. Walks the whole key space: for people, not for programs. */
   async list(pattern = '*'): Promise<Description[]> {
-    return this.#read('list locks', () => list(this.#driver, this.#driver.keyPrefix + checkName(pattern)));
+    return this.#read('list locks', () =>
+      list(this.#wiring.driver, this.#wiring.driver.keyPrefix + checkName(pattern)),
+    );
   }
 
-  /** What was found out about the server, and what was chosen accordingly. Asked once. */
+  /**
+   * What the server offers, and what was chosen accordingly. Asked once, and again when calls have failed since.
+   *
+   * @throws DriverError when the server cannot be used: a replica, one of a Cluster, too old
+   */
   async capabilities(): Promise<Capabilities> {
-    return this.#read('ask what the server can do', () => this.#probe());
+    return this.#read('ask what the server can do', () => this.#wiring.preflight.capabilities());
+  }
+
+  /**
+   * How things are right now: asks every primary, once. Never rejects, and takes at most one `commandTimeoutMs`.
+   *
+   * @example
+   * ```ts
+   * const { status, problems } = await client.health();
+   * for (const { code, message } of problems) console.warn(code, message);
+   * console.log(status); // ok
+   * ```
+   */
+  async health(): Promise<Health> {
+    const { runtime, preflight } = this.#wiring;
+    if (runtime.isClosed) {
+      const { code, message } = new ClosedError();
+      return { status: 'down', latencyMs: null, problems: [{ code, message }], nodes: [] };
+    }
+    return checkHealth({
+      preflight,
+      warnings: this.#warnings,
+      clock: runtime.clock,
+      withinMs: runtime.commandTimeoutMs,
+      holdsAtRisk: () => [...runtime.tenures].filter(({ renewalFailing }) => renewalFailing).length,
+    });
   }
 
   on<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
@@ -437,11 +452,25 @@ export class Holdfast implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#forgetSignals?.();
+    this.#wiring.preflight.close();
     // Sent before the connection is closed, and not waited for by anything that matters more.
-    const flushed = this.#synchronizers.answers.flush();
-    await this.#runtime.close();
+    const flushed = this.#wiring.synchronizers.answers.flush();
+    await this.#wiring.runtime.close();
     await flushed;
     await this.#whenClosed?.();
+  }
+
+  #wireFor(options: LockKindOptions | undefined) {
+    return this.#wiring.wire(checkOptions('lockKind', options).guard);
+  }
+
+  #reentrant(name: string, options?: LockKindOptions, spin?: ReturnType<typeof spinning>): ReentrantProtocol {
+    const { renewals } = this.#wiring;
+    return new ReentrantProtocol(this.#wireFor(options), checkName(name), renewals.reentrant, spin);
+  }
+
+  #fair(name: string, options?: LockKindOptions): FairProtocol {
+    return new FairProtocol(this.#wireFor(options), checkName(name), this.#wiring.renewals.reentrant);
   }
 
   #lock(
@@ -449,31 +478,17 @@ export class Holdfast implements AsyncDisposable {
     { reentrant } = { reentrant: true },
   ): Lock {
     this.#used();
-    return new ExclusiveLock(this.#context, protocol, { reentrant });
+    return new ExclusiveLock(this.#wiring.context, protocol, { reentrant });
   }
 
   /** Something is asked for: the client must be open, and the server is looked at if it has not been yet. */
   #used(): void {
-    this.#runtime.assertOpen();
-    // Nobody waits for it, and a server that cannot be reached is told to who uses what was asked for.
-    void this.#probe().catch(() => undefined);
-  }
-
-  #probe(): Promise<Capabilities> {
-    if (this.#capabilities === undefined) {
-      this.#capabilities = probe(this.#driver);
-      this.#capabilities.then(
-        (found) => warnOfEviction(found, (event, payload) => this.#report(event, payload)),
-        () => {
-          this.#capabilities = undefined;
-        },
-      );
-    }
-    return this.#capabilities;
+    this.#wiring.runtime.assertOpen();
+    this.#wiring.preflight.begin();
   }
 
   async #read<T>(what: string, read: () => Promise<T>): Promise<T> {
-    this.#runtime.assertOpen();
+    this.#wiring.runtime.assertOpen();
     try {
       return await read();
     } catch (error) {
@@ -482,17 +497,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   #report<Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]): void {
+    if (event === 'warning' && !this.#warnings.isNews(payload as ClientEvents['warning'])) return;
     publish(this.id, event, payload);
     this.#listeners.emit(event, payload);
-  }
-
-  #announced(taken: number): void {
-    if (taken === 1 || this.#warnedOfPublish) return;
-    this.#warnedOfPublish = true;
-    this.#report('warning', {
-      code: 'HOLDFAST_NO_PUBLISH',
-      message:
-        'The server refused the wake-up of a release (no permission to PUBLISH?): waiters fall back on polling',
-    });
   }
 }

@@ -188,9 +188,11 @@ export class ReplicationError extends HoldfastError {
     readonly lockName: string,
     readonly acknowledged: number,
     readonly required: number,
+    options?: ErrorOptions,
   ) {
     super(
       `"${lockName}" was acknowledged by ${acknowledged} of ${required} replicas and has been released again`,
+      options,
     );
   }
 }

@@ -1,12 +1,21 @@
 /**
  * The public surface, and the only file that re-exports.
  */
-export { type ClientOptions, Holdfast, type Target } from './client.ts';
+export { type ClientOptions, Holdfast } from './client.ts';
+export type {
+  ClusterTarget,
+  FixedTarget,
+  NatMap,
+  NodeAddress,
+  SentinelTarget,
+  ServerTarget,
+} from './drivers/address.ts';
 export * from './errors.ts';
 export { MemoryGuard } from './guards/memory-guard.ts';
 export { type SqlGuard, sqlGuard } from './guards/sql-guard.ts';
+export type { Capabilities } from './inspect/capabilities.ts';
+export type { Health, Problem } from './inspect/health.ts';
 export type { Description } from './inspect/locks.ts';
-export type { Capabilities } from './inspect/server.ts';
 export type { AwaitOptions, CountDownLatch } from './primitives/count-down-latch.ts';
 export type { FencedHold, FencedLock, FencedLockOptions } from './primitives/fenced-lock.ts';
 export type { FencedRegister } from './primitives/fenced-register.ts';
@@ -37,4 +46,5 @@ export type {
 } from './primitives/web-locks.ts';
 export type { ClientEvents, WarningCode } from './runtime/events.ts';
 export type { Owner } from './runtime/owner.ts';
+export type { Target } from './target.ts';
 export type { Diagnostic } from './telemetry/channels.ts';

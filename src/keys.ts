@@ -5,6 +5,7 @@
  * they keep what belongs together in one slot of a Cluster. Redisson only looks for an opening brace, and
  * so do we.
  */
+import { hashTag } from './slots.ts';
 
 /** `prefix:{name}`, or `prefix:name` when the name brings its own braces. */
 function prefixed(prefix: string, name: string): string {
@@ -14,6 +15,15 @@ function prefixed(prefix: string, name: string): string {
 /** `{name}:suffix`, or `name:suffix` when the name brings its own braces. */
 function suffixed(name: string, suffix: string): string {
   return name.includes('{') ? `${name}:${suffix}` : `{${name}}:${suffix}`;
+}
+
+/**
+ * Whether all keys and channels of a name are in one slot of a Cluster. They are not when its braces are no hash
+ * tag: Redisson's rule takes any opening brace for one, and puts braces around a closing one.
+ */
+export function sharesOneSlot(name: string): boolean {
+  const tag = hashTag(name);
+  return hashTag(prefixed('', name)) === tag && hashTag(suffixed(name, '')) === tag;
 }
 
 /** Where the releases of a lock are announced. */

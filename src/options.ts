@@ -4,20 +4,22 @@
  * Options are refused before anything is sent to the server: an unknown name, a value out of range or of
  * the wrong type is an `OptionError` that says what would have been right.
  */
+import type { Topology } from './drivers/driver.ts';
 import { OptionError } from './errors.ts';
+import { sharesOneSlot } from './keys.ts';
 
 /** Reads one given value: returns it, or throws an `OptionError`. `what` names it in the message. */
-type Check<T> = (value: unknown, what: string) => T;
+export type Check<T> = (value: unknown, what: string) => T;
 type Checks = Record<string, Check<unknown>>;
 type Checked<C extends Checks> = { [Name in keyof C]?: C[Name] extends Check<infer T> ? T : never };
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   return typeof value === 'function' ? 'a function' : String(value);
 }
 
-function integer(least: number, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
+export function integer(least: number, most: number = Number.MAX_SAFE_INTEGER): Check<number> {
   const upTo = most === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : most;
   return (value, what) => {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most)
@@ -48,7 +50,7 @@ function callback<F>(value: unknown, what: string): F {
   throw new OptionError(`${what} must be a function, not ${show(value)}`);
 }
 
-function text(value: unknown, what: string): string {
+export function text(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value;
   throw new OptionError(`${what} must be a string that is not empty, not ${show(value)}`);
 }
@@ -63,8 +65,24 @@ function anything(value: unknown): unknown {
   return value;
 }
 
+function replicaWish(value: unknown, what: string): number | 'auto' | 'majority' {
+  if (value === 'auto' || value === 'majority') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new OptionError(`${what} must be 'auto', 'majority' or a whole number from 0, not ${show(value)}`);
+}
+
+/** On, off, or on with a grace of its own. */
+function guard(value: unknown, what: string): boolean | { readonly graceMs: number } {
+  if (typeof value === 'boolean') return value;
+  const { graceMs, ...others } = Object(value);
+  if (typeof value !== 'object' || value === null || Object.keys(others).length > 0) {
+    throw new OptionError(`${what} must be true, false or { graceMs }, not ${show(value)}`);
+  }
+  return { graceMs: integer(100)(graceMs, `${what}.graceMs`) };
+}
+
 /** Accepts only the values that this version can honour; a promise it cannot keep is refused. */
-function only<T>(allowed: readonly T[], hint: string): Check<T> {
+export function only<T>(allowed: readonly T[], hint: string): Check<T> {
   return (value, what) => {
     if (allowed.includes(value as T)) return value as T;
     throw new OptionError(`${what}: ${show(value)} is not available, ${hint}`);
@@ -76,8 +94,6 @@ type Hook = (...given: unknown[]) => unknown;
 const leaseMs = integer(1);
 const waitMs = integer(0);
 
-const ONE_SERVER = 'this version connects to one server';
-
 const holding = { leaseMs, signal: abortSignal, maxHoldMs: integer(1) };
 const CHECKS = {
   client: {
@@ -86,10 +102,10 @@ const CHECKS = {
     mapName: callback<(name: string) => string>,
     closeOnSignals: boolean,
     fairWaitMs: integer(1),
-    replicas: only([0, 'auto'] as const, 'this version does not wait for replicas'),
+    replicas: replicaWish,
     replicaTimeoutMs: integer(1),
-    guard: only([false] as const, 'this version has no failover guard'),
-    shardedPubSub: only(['auto', false] as const, 'this version does not speak to a Cluster'),
+    guard,
+    shardedPubSub: only(['auto', false] as const, "it is 'auto' or false"),
   },
   lock: { ...holding, owner: anything },
   tryLock: { ...holding, waitMs, owner: anything },
@@ -100,7 +116,8 @@ const CHECKS = {
     onRelease: callback<Hook>,
   },
   owned: { owner: anything },
-  readWriteLock: { prefer: only(['writer'] as const, "it is 'writer' or left out") },
+  lockKind: { guard: boolean },
+  readWriteLock: { guard: boolean, prefer: only(['writer'] as const, "it is 'writer' or left out") },
   webLock: {
     mode: only(['exclusive', 'shared'] as const, "it is 'exclusive' or 'shared'"),
     ifAvailable: boolean,
@@ -119,7 +136,7 @@ const CHECKS = {
     intervalMs: integer(1),
     keepAliveMs: integer(0),
   },
-  fencedLock: { tokenRetentionMs: integer(60_000) },
+  fencedLock: { guard: boolean, tokenRetentionMs: integer(60_000) },
   exponential: {
     kind: only(['exponential'] as const, "it is 'exponential' or 'constant'"),
     initialMs: integer(1),
@@ -127,21 +144,6 @@ const CHECKS = {
     multiplier: positive,
   },
   constant: { kind: only(['constant'] as const, "it is 'exponential' or 'constant'"), delayMs: integer(1) },
-  target: {
-    url: text,
-    host: text,
-    port: integer(1, 65_535),
-    username: text,
-    password: text,
-    tls: anything,
-    db: integer(0),
-    embedded: boolean,
-    sentinels: only([], ONE_SERVER),
-    cluster: only([], ONE_SERVER),
-    master: only([], ONE_SERVER),
-    replicas: only([], ONE_SERVER),
-    name: only([], ONE_SERVER),
-  },
 } satisfies Record<string, Checks>;
 
 /** What a client does when it is not told otherwise. */
@@ -151,7 +153,39 @@ export const DEFAULTS = {
   fairWaitMs: 300_000,
   mapName: (name: string) => name,
   closeOnSignals: false,
+  shardedPubSub: 'auto',
+  replicas: 'auto',
+  replicaTimeoutMs: 1_000,
+  guard: false,
+  /** How long strangers wait after a failover: no shorter than any hold is relied on without a word of the server. */
+  graceMs: 30_000,
 } as const;
+
+/** The options of a client, checked. */
+export type Settings = Checked<(typeof CHECKS)['client']>;
+
+/**
+ * Checks the options of a client, also against each other.
+ *
+ * @throws OptionError
+ */
+export function checkSettings(given: unknown): Settings {
+  const settings = checkOptions('client', given);
+  const { guard, watchdogMs, replicaTimeoutMs, commandTimeoutMs } = { ...DEFAULTS, ...settings };
+  const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
+  if (guard !== false && watchdogMs > graceMs) {
+    throw new OptionError(
+      `watchdogMs (${watchdogMs}) must not be longer than the grace of the guard (${graceMs}): a hold would be ` +
+        'relied on when strangers are let in. Give guard: { graceMs }, the same for all clients',
+    );
+  }
+  if (settings.replicaTimeoutMs !== undefined && replicaTimeoutMs >= commandTimeoutMs) {
+    throw new OptionError(
+      `replicaTimeoutMs (${replicaTimeoutMs}) must be shorter than commandTimeoutMs (${commandTimeoutMs})`,
+    );
+  }
+  return settings;
+}
 
 /**
  * Checks a bag of options by the table of that name. A value of `undefined` counts as left out.
@@ -162,32 +196,28 @@ export function checkOptions<Name extends keyof typeof CHECKS>(
   table: Name,
   given: unknown,
 ): Checked<(typeof CHECKS)[Name]> {
+  return checkBy(CHECKS[table] as (typeof CHECKS)[Name], given);
+}
+
+/**
+ * Checks a bag of options by these checks. A value of `undefined` counts as left out.
+ *
+ * @throws OptionError
+ */
+export function checkBy<C extends Checks>(checks: C, given: unknown): Checked<C> {
   if (given === undefined) return {};
   if (typeof given !== 'object' || given === null) {
     throw new OptionError(`Options must be an object, not ${show(given)}`);
   }
-  const checks: Checks = CHECKS[table];
   const checked: Record<string, unknown> = {};
   for (const [option, value] of Object.entries(given)) {
-    const check = Object.hasOwn(checks, option) ? checks[option] : undefined;
+    const check: Check<unknown> | undefined = Object.hasOwn(checks, option) ? checks[option] : undefined;
     if (check === undefined) {
       throw new OptionError(`Unknown option "${option}"; known here: ${Object.keys(checks).join(', ')}`);
     }
     if (value !== undefined) checked[option] = check(value, option);
   }
-  return checked as Checked<(typeof CHECKS)[Name]>;
-}
-
-/**
- * Checks where to connect: a URL or an object. Nothing at all, say from a variable that is not set, is an error.
- *
- * @throws OptionError
- */
-export function checkTarget(target: unknown): Checked<(typeof CHECKS)['target']> {
-  if (typeof target === 'string') return checkOptions('target', { url: target });
-  if (target === undefined)
-    throw new OptionError('Where to connect must be a URL or an object, not undefined');
-  return checkOptions('target', target);
+  return checked as Checked<C>;
 }
 
 /**
@@ -202,6 +232,19 @@ export function checkName(name: unknown): string {
   // A lone surrogate would be replaced on the wire, so that two different names became one key.
   if (!name.isWellFormed()) throw new OptionError('A name must be well-formed Unicode');
   return name;
+}
+
+/**
+ * In a Cluster, refuses a key whose companions would be in other slots, where no script reaches them together.
+ *
+ * @throws OptionError
+ */
+export function checkSlots(key: string, topology: Topology): string {
+  if (topology !== 'cluster' || sharesOneSlot(key)) return key;
+  throw new OptionError(
+    `The name ${show(key)} cannot be used in a Cluster: its braces are no hash tag, and the keys that Redisson's ` +
+      `rules derive from it fall into different slots. Use no braces, or a pair with something in it: {orders}:42`,
+  );
 }
 
 /** A fencing token as it comes from a hold. */

@@ -26,3 +26,18 @@ export function slotOf(key: string): number {
   }
   return crc % SLOTS;
 }
+
+const tags = new Map<number, string>();
+let nextTag = 0;
+
+/** Some short text that belongs to the slot, always the same: for keys that stand for a slot. */
+export function tagOfSlot(slot: number): string {
+  for (let tag = tags.get(slot); ; tag = tags.get(slot)) {
+    if (tag !== undefined) return tag;
+    // Every number tried is kept for the slot it falls into, so that the search is short for the next.
+    const tried = String(nextTag);
+    const found = slotOf(tried);
+    if (!tags.has(found)) tags.set(found, tried);
+    nextTag += 1;
+  }
+}

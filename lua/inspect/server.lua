@@ -1,11 +1,25 @@
---- What the server is and how it treats keys when memory is short. INFO may be forbidden: its text is then empty.
+--- What the server is, in its own words, and what time it has. INFO may be forbidden: its text is then empty.
+--- Whether messages are taken is found out by sending one, on a channel that nobody listens to.
 ---
---- @returns { 'server', general: string, memory: string }
-local function info(section)
+--- @keys slot     any     a key of the slot whose server is asked, in a Cluster; none elsewhere
+--- @arg publish   string  the command that publishes; empty to send nothing
+--- @arg channel   string
+--- @returns { 'server', nowMs, info: string, refusal: string }
+--- @include lib/now
+local _ = slot
+local info = ''
+for _, section in ipairs({ 'server', 'memory', 'persistence', 'replication', 'cluster' }) do
   local text = redis.pcall('INFO', section)
-  if type(text) == 'string' then
-    return text
+  if type(text) ~= 'string' then
+    break
   end
-  return ''
+  info = info .. text
 end
-return { 'server', info('server'), info('memory') }
+local refusal = ''
+if publish ~= '' then
+  local receivers = redis.pcall(publish, channel, '')
+  if type(receivers) == 'table' then
+    refusal = receivers.err
+  end
+end
+return { 'server', string.format('%.0f', nowMs()), info, refusal }

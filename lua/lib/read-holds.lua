@@ -1,4 +1,6 @@
 --- The hold keys of a reader: one for each entry, each with the lease. A reader without any counts no more.
+---
+--- @include lib/raise-lease
 local FOR_EVER_MS = 9007199254740991
 
 --- The longest time that one of these keys has left; 0 when none is there.
@@ -23,4 +25,10 @@ local function keepHold(hold, leaseMs)
     return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
   return true
+end
+
+--- Gives the lock at least the lease, and no less time than these hold keys have.
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
 end

@@ -12,7 +12,6 @@
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'busy', remainingMs } | { 'ended' }
 --- @include lib/now
---- @include lib/raise-lease
 --- @include lib/read-holds
 --- @include lib/grant-lease
 if leaseMs < 1 then
@@ -20,7 +19,7 @@ if leaseMs < 1 then
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
   keepHold(hold, leaseMs)
-  raiseLease(lock, leaseMs)
+  raiseToHolds(lock, leaseMs, { hold }, 1, 1)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then

@@ -8,7 +8,6 @@
 --- @arg owner    string
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'lost' }
---- @include lib/raise-lease
 --- @include lib/read-holds
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')

@@ -1,7 +1,7 @@
 --- Ends a reader's hold for good, however often it was entered; the last one out frees the lock.
 ---
 --- The TTL of the lock is the longest lease of its holders. When it was this reader's, the others are named in
---- the answer, so that the TTL can be brought down to theirs and those of them that are dead can be removed.
+--- the answer, so that the TTL can be brought to theirs, and the lock freed when all of them are dead.
 --- What happened is remembered for a while, as for every lock. Removing comes first: it works without free memory.
 ---
 --- @key lock        hash    mode, readers -> count, writer -> count; its TTL is the longest lease

@@ -1,20 +1,24 @@
---- Removes the readers whose hold keys are all gone, and brings the TTL of the lock down to the leases that are left.
+--- Judges the readers that stay after a release, as Redisson does: the lock gets the longest time that one of their
+--- hold keys has left, and is freed when there is none.
 ---
---- Who waits was told a longer time, and is woken to hear the shorter one.
---- Only readers that are still as they were seen are judged, and the TTL is touched only when no other has come:
---- repeated or late, it does no more than the truth of the moment allows.
+--- A single reader without hold keys is left where it is: Redisson 3.44 to 3.52 loses the hold keys of readers that
+--- live, and their fields with their counts must be there when they enter again or leave. Only the readers that were
+--- seen are judged: when others have come, or some have entered again, they are named and nothing is done. Repeated
+--- or late, it does no more than the truth of the moment allows.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @keys holds   string  for each reader its hold keys
 --- @arg publish  string  PUBLISH or SPUBLISH
 --- @arg channel  string
 --- @args readers string  for each reader its field, then its count
---- @returns { 'free', announced } | { 'kept', remainingMs }
+--- @returns { 'free', announced } | { 'kept' } | { 'changed', readers: string... }
 --- @include lib/announce
+--- @include lib/list-readers
 --- @include lib/read-holds
-local expected = 0
-for i = 2, #readers, 2 do
-  expected = expected + (tonumber(readers[i]) or 0)
+local counts, expected = {}, 0
+for i = 1, #readers, 2 do
+  counts[readers[i]] = readers[i + 1]
+  expected = expected + (tonumber(readers[i + 1]) or 0)
 end
 if #readers % 2 == 1 or expected ~= #holds then
   return redis.error_reply('ERR the hold keys do not fit the readers')
@@ -24,29 +28,28 @@ if not mode then
   return { 'free', 1 }
 end
 if mode ~= 'read' then
-  return { 'kept', redis.call('PTTL', lock) }
+  return { 'kept' }
 end
-local alive, longestMs, last = 0, 0, 0
-for i = 1, #readers, 2 do
-  local first = last + 1
-  last = last + tonumber(readers[i + 1])
-  if redis.call('HGET', lock, readers[i]) == readers[i + 1] then
-    local leftMs = longestHold(holds, first, last)
-    if leftMs > 0 then
-      alive = alive + 1
-      longestMs = math.max(longestMs, leftMs)
-    else
-      redis.call('HDEL', lock, readers[i])
-    end
-  end
+local present = { 'changed' }
+listReaders(present, lock)
+local asSeen = #present == #readers + 1
+for i = 2, #present, 2 do
+  asSeen = asSeen and counts[present[i]] == present[i + 1]
 end
-local fields = redis.call('HLEN', lock)
-if fields == 1 then
+if not asSeen then
+  return present
+end
+local longestMs = longestHold(holds, 1, #holds)
+if longestMs == 0 then
   redis.call('DEL', lock)
   return { 'free', announce(publish, channel, '0') }
 end
-if fields == alive + 1 and longestMs < redis.call('PTTL', lock) then
+local leftMs = redis.call('PTTL', lock)
+if longestMs ~= leftMs and longestMs ~= FOR_EVER_MS then
   redis.call('PEXPIRE', lock, longestMs)
-  announce(publish, channel, '0')
+  -- Who waits was told the longer time, and is woken to hear the shorter one.
+  if longestMs < leftMs then
+    announce(publish, channel, '0')
+  end
 end
-return { 'kept', redis.call('PTTL', lock) }
+return { 'kept' }

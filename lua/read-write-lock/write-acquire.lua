@@ -1,5 +1,7 @@
---- Takes the lock for a new writer, or says how long it is taken and, when by readers, by whom.
+--- Takes the lock for a new writer, or says how long it is taken and how.
 ---
+--- Readers are not judged here: a reader of Redisson may live though its hold keys are gone. Whether they still count
+--- is decided when a reader leaves, and by the TTL of the lock.
 --- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it makes none.
 --- A writer with preference has itself noted while it waits; the note lasts a short time and every attempt renews it.
 ---
@@ -9,8 +11,7 @@
 --- @arg owner    string
 --- @arg leaseMs  integer
 --- @arg noteMs   integer  how long readers stand back after this attempt; 0 without preference
---- @returns { 'held' } | { 'busy', remainingMs, mode: string, readers: string... } | { 'ended' }
---- @include lib/list-readers
+--- @returns { 'held' } | { 'busy', remainingMs, mode: string } | { 'ended' }
 --- @include lib/now
 --- @include lib/raise-lease
 --- @include lib/grant-lease
@@ -42,8 +43,4 @@ if noteMs > 0 then
   redis.pcall('ZADD', waiting, string.format('%.0f', now + noteMs), owner)
   raiseLease(waiting, noteMs)
 end
-local reply = { 'busy', redis.call('PTTL', lock), mode }
-if mode == 'read' then
-  listReaders(reply, lock)
-end
-return reply
+return { 'busy', redis.call('PTTL', lock), mode }

@@ -1,7 +1,7 @@
 --- Ends a writer's hold for good, however often it was entered, and wakes everyone who waits.
 ---
 --- When the same owner also reads, the lock goes on as a read lock: other readers may come in at once. The readers
---- are named in the answer, so that the TTL of the lock can be brought down to their leases. What happened is
+--- are named in the answer, so that the TTL of the lock can be brought to their leases. What happened is
 --- remembered for a while, as for every lock. HDEL comes first because it works without free memory.
 ---
 --- @key lock        hash    mode, readers -> count, writer -> count; its TTL is the longest lease

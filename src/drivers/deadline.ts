@@ -4,6 +4,9 @@
  * The libraries do not help here: ioredis has no time-out unless its user set one, and that of node-redis
  * ends when the command is written, so a frozen server would hang a call for ever. Nothing is cancelled:
  * a command that timed out may still run, which is why it is reported as an unknown outcome.
+ *
+ * Being where every call passes, it also tells when a server answers again after trouble, which is when it may
+ * have become another one.
  */
 import { OutcomeUnknownError } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -15,6 +18,15 @@ import type {
   ScriptReply,
   Topology,
 } from './driver.ts';
+import { classify } from './outcome.ts';
+
+/** Who watches over the calls. */
+export interface CallWatch {
+  /** Why no script is to be sent; undefined when that is all right. */
+  refusal(): Error | undefined;
+  /** A call was answered, for the first time since one was not, or could not be sent, or a connection broke. */
+  onRecovered(): void;
+}
 
 class DeadlineDriver implements Driver {
   readonly library: string;
@@ -23,22 +35,25 @@ class DeadlineDriver implements Driver {
   readonly #driver: Driver;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
+  readonly #watch: CallWatch | undefined;
+  #isTroubled = false;
 
-  constructor(driver: Driver, clock: Clock, timeoutMs: number) {
+  constructor(driver: Driver, clock: Clock, timeoutMs: number, watch?: CallWatch) {
     this.library = driver.library;
     this.topology = driver.topology;
     this.keyPrefix = driver.keyPrefix;
     this.#driver = driver;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
+    this.#watch = watch;
   }
 
   eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#bound(() => this.#driver.eval(source, keys, args));
+    return this.#script(() => this.#driver.eval(source, keys, args));
   }
 
   evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#bound(() => this.#driver.evalSha(sha1, keys, args));
+    return this.#script(() => this.#driver.evalSha(sha1, keys, args));
   }
 
   nodeOf(key: string): string {
@@ -55,7 +70,13 @@ class DeadlineDriver implements Driver {
   }
 
   async openConnection(node: string, events: ConnectionEvents): Promise<Connection> {
-    const opening = this.#driver.openConnection(node, events);
+    const opening = this.#driver.openConnection(node, {
+      onMessage: (channel, message) => events.onMessage(channel, message),
+      onDown: (reason) => {
+        this.#isTroubled = true;
+        events.onDown(reason);
+      },
+    });
     const connection = await this.#bound(
       () => opening,
       // Nobody would ever close a connection that opens after its caller has left; one that fails needs no closing.
@@ -83,11 +104,23 @@ class DeadlineDriver implements Driver {
     return this.#driver.close();
   }
 
+  #script(call: () => Promise<ScriptReply>): Promise<ScriptReply> {
+    const refusal = this.#watch?.refusal();
+    return refusal === undefined ? this.#bound(call) : Promise.reject(refusal);
+  }
+
+  #answered(): void {
+    if (!this.#isTroubled) return;
+    this.#isTroubled = false;
+    this.#watch?.onRecovered();
+  }
+
   #bound<T>(call: () => Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       // Called before the timer is set, so that a call that throws leaves none behind.
       const answer = call();
       const cancel = this.#clock.after(this.#timeoutMs, () => {
+        this.#isTroubled = true;
         onTimeout?.();
         reject(new OutcomeUnknownError(`No answer from the server within ${this.#timeoutMs} ms`));
       });
@@ -95,10 +128,12 @@ class DeadlineDriver implements Driver {
       answer.then(
         (value) => {
           cancel();
+          this.#answered();
           resolve(value);
         },
         (error: unknown) => {
           cancel();
+          this.#isTroubled ||= classify(error) !== 'refused';
           reject(error);
         },
       );
@@ -107,6 +142,6 @@ class DeadlineDriver implements Driver {
 }
 
 /** Decorates a driver so that every call settles within `timeoutMs`. */
-export function withDeadline(driver: Driver, clock: Clock, timeoutMs: number): Driver {
-  return new DeadlineDriver(driver, clock, timeoutMs);
+export function withDeadline(driver: Driver, clock: Clock, timeoutMs: number, watch?: CallWatch): Driver {
+  return new DeadlineDriver(driver, clock, timeoutMs, watch);
 }

@@ -2,17 +2,21 @@
  * Finds the driver for a client the user has.
  *
  * By structure, not by `instanceof`: a process may hold several copies of a library, and none of them is
- * imported here. What is not supported is refused by name, before anything is sent.
+ * imported here. What is not known is refused before anything is sent.
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
 import { ioredisDriver } from './ioredis.ts';
+import { type IoredisCluster, ioredisClusterDriver } from './ioredis-cluster.ts';
 import type { IoredisClient } from './ioredis-connection.ts';
-import { nodeRedisDriver } from './node-redis.ts';
+import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis.ts';
+import { type NodeRedisCluster, nodeRedisClusterDriver } from './node-redis-cluster.ts';
 import type { NodeRedisClient } from './node-redis-connection.ts';
+import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis-sentinel.ts';
+import { detectGlide } from './valkey-glide-detect.ts';
 
 const ACCEPTED =
-  'a Redis instance of ioredis 5 or 6, a Redis instance of iovalkey, or a client made by createClient() of node-redis (redis) 5 or 6';
+  'a Redis or Cluster instance of ioredis 5 or 6 or of iovalkey, a client made by createClient(), createClientPool(), createSentinel() or createCluster() of node-redis (redis) 5 or 6, or a GlideClient or GlideClusterClient of Valkey GLIDE 2';
 
 function hasMethods(client: object, ...names: string[]): boolean {
   return names.every((name) => typeof Reflect.get(client, name) === 'function');
@@ -26,6 +30,14 @@ function isIoredis(client: object): client is IoredisClient {
   );
 }
 
+function isIoredisCluster(client: object): client is IoredisCluster {
+  return (
+    Reflect.get(client, 'isCluster') === true &&
+    hasMethods(client, 'sendCommand', 'callBuffer', 'nodes', 'refreshSlotsCache') &&
+    Array.isArray(Reflect.get(client, 'slots'))
+  );
+}
+
 function isNodeRedis(client: object): client is NodeRedisClient {
   return (
     hasMethods(client, 'sendCommand', 'duplicate', 'subscribe', 'destroy') &&
@@ -34,16 +46,19 @@ function isNodeRedis(client: object): client is NodeRedisClient {
   );
 }
 
-/** The name of a client of a known kind that this version cannot use, or undefined. */
-function unsupportedKind(client: object): string | undefined {
-  if (Reflect.get(client, 'isCluster') === true) return 'a Cluster of ioredis or iovalkey';
-  if (hasMethods(client, 'customCommand', 'invokeScript')) return 'a Valkey GLIDE client';
-  if ('isOpen' in client) {
-    if (hasMethods(client, 'nodeClient')) return 'a node-redis cluster';
-    if (hasMethods(client, 'getMasterNode')) return 'a node-redis Sentinel client';
-    if (hasMethods(client, 'execute') && 'idleClients' in client) return 'a node-redis client pool';
-  }
-  return undefined;
+function isNodeRedisPool(client: object): client is NodeRedisPool {
+  return hasMethods(client, 'sendCommand', 'execute') && 'idleClients' in client;
+}
+
+function isNodeRedisSentinel(client: object): client is NodeRedisSentinel {
+  return hasMethods(client, '_execute', 'getMasterNode') && 'isOpen' in client;
+}
+
+function isNodeRedisCluster(client: object): client is NodeRedisCluster {
+  return (
+    hasMethods(client, 'sendCommand', 'nodeClient') &&
+    ['isOpen', 'slots', 'masters', '_slots'].every((name) => name in client)
+  );
 }
 
 /** What was given, in words that cannot carry a password. */
@@ -62,11 +77,13 @@ export function detectDriver(client: unknown): Driver {
   if (typeof client !== 'object' || client === null) {
     throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);
   }
-  const unsupported = unsupportedKind(client);
-  if (unsupported !== undefined) {
-    throw new OptionError(`Got ${unsupported}, which this version does not support yet; give ${ACCEPTED}`);
-  }
+  if (isIoredisCluster(client)) return ioredisClusterDriver(client);
   if (isIoredis(client)) return ioredisDriver(client);
+  if (isNodeRedisCluster(client)) return nodeRedisClusterDriver(client);
+  if (isNodeRedisSentinel(client)) return nodeRedisSentinelDriver(client);
+  if (isNodeRedisPool(client)) return nodeRedisPoolDriver(client);
   if (isNodeRedis(client)) return nodeRedisDriver(client);
+  const glide = detectGlide(client);
+  if (glide !== undefined) return glide;
   throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);
 }

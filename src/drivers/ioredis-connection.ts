@@ -3,22 +3,27 @@
  *
  * Shared by the drivers for one server and for a Cluster, whose nodes are such instances.
  */
-import type { Connection, ConnectionEvents, ScriptArgument, ScriptReply } from './driver.ts';
-import type { Lifelines } from './lifeline.ts';
+import type { ChannelKind, Connection, ConnectionEvents, ScriptArgument, ScriptReply } from './driver.ts';
+import type { Lifeline, Lifelines } from './lifeline.ts';
+
+/** What sends commands: a `Redis` instance, or a `Cluster`. */
+export interface IoredisSender {
+  readonly status: string;
+  sendCommand(command: unknown): unknown;
+  callBuffer(name: string, args: ScriptArgument[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+}
 
 /** What is used of an ioredis or iovalkey `Redis` instance. */
-export interface IoredisClient {
-  readonly status: string;
+export interface IoredisClient extends IoredisSender {
   readonly options: {
+    readonly host?: unknown;
+    readonly port?: unknown;
     readonly keyPrefix?: ScriptArgument | null | undefined;
-    readonly stringNumbers?: unknown;
     readonly sentinels?: unknown;
+    readonly role?: unknown;
   };
-  sendCommand(command: unknown): unknown;
-  call(name: string, args: ScriptArgument[]): Promise<unknown>;
-  callBuffer(name: string, args: ScriptArgument[]): Promise<unknown>;
   duplicate(override?: object): IoredisClient;
-  connect(): Promise<unknown>;
   disconnect(): void;
   on(event: string, listener: (...args: never[]) => void): unknown;
 }
@@ -50,63 +55,153 @@ const DEDICATED_OPTIONS = {
   himportFieldsets: undefined,
 };
 
-/** Opens a dedicated connection to where the client is connected. */
+/** What a PING carries, so that its answer cannot be mistaken for another one. */
+const ECHO = 'holdfast';
+
+/** Opens a dedicated connection to where the client would connect, as soon as it is known which one to copy. */
 export async function openIoredisConnection(
-  original: IoredisClient,
+  original: IoredisClient | Promise<IoredisClient>,
   lifelines: Lifelines,
   events: ConnectionEvents,
 ): Promise<Connection> {
-  const client = original.duplicate(DEDICATED_OPTIONS);
-  const lifeline = lifelines.add(() => client.disconnect(), events.onDown.bind(events));
-  // A slot that moves away takes its channels with it: the server says so unasked, which ioredis reports as an error.
-  client.on('error', (error: Error) => lifeline.fail(error));
-  client.on('close', () => lifeline.fail(new Error('The connection was closed')));
-  const onMessage = (channel: string, message: string) => events.onMessage(channel, message);
-  client.on('message', onMessage);
-  client.on('smessage', onMessage);
-  // The PING proves that authentication went through, which iovalkey does not wait for.
-  await lifeline.open(client.connect().then(() => ping(client)));
+  let client: IoredisClient | undefined;
+  const lifeline = lifelines.add(() => client?.disconnect(), events.onDown.bind(events));
+  const connect = async () => {
+    const model = await original;
+    lifeline.assertAlive();
+    client = model.duplicate(DEDICATED_OPTIONS);
+    const channels = new DedicatedChannels(client, lifeline, events);
+    await client.connect();
+    // This proves that authentication went through, which iovalkey does not wait for.
+    await ping(client);
+    return { client, channels };
+  };
+  const connecting = connect();
+  await lifeline.open(connecting);
+  const { client: open, channels } = await connecting;
   return {
-    send: ([name, ...args]) => send(client, String(name), args),
-    subscribe: async (channel, kind) =>
-      void (await send(client, kind === 'sharded' ? 'ssubscribe' : 'subscribe', [channel])),
-    unsubscribe: async (channel, kind) =>
-      void (await send(client, kind === 'sharded' ? 'sunsubscribe' : 'unsubscribe', [channel])),
-    ping: () => ping(client),
+    send: ([name, ...args]) => send(open, String(name), args),
+    subscribe: (channel, kind) => channels.subscribe(channel, kind),
+    unsubscribe: (channel, kind) => channels.unsubscribe(channel, kind),
+    ping: () => ping(open),
     destroy: () => lifeline.destroy(),
   };
 }
 
-async function ping(client: IoredisClient): Promise<void> {
-  try {
-    await send(client, 'ping', []);
-  } catch (error) {
-    // A refusal is an answer too: the connection carries data both ways.
-    if (!(error instanceof Error && error.message.startsWith('NOPERM'))) throw error;
+/** A sharded subscription that is not answered yet. */
+interface Wish {
+  readonly refuse: (reason: Error) => void;
+  /** ioredis seemed to have dropped the answer. */
+  isGivenUp: boolean;
+}
+
+/** The subscriptions of a dedicated connection, and how it is found that the server took one back. */
+class DedicatedChannels {
+  readonly #client: IoredisClient;
+  readonly #lifeline: Lifeline;
+  /** Oldest first. */
+  readonly #wishes = new Set<Wish>();
+  /** How often ioredis has said that a channel moved, without rejecting a subscription for that. */
+  #moves = 0;
+
+  constructor(client: IoredisClient, lifeline: Lifeline, events: ConnectionEvents) {
+    this.#client = client;
+    this.#lifeline = lifeline;
+    const onMessage = (channel: string, message: string) => events.onMessage(channel, message);
+    client.on('message', onMessage);
+    client.on('smessage', onMessage);
+    // A slot that moves away takes its channels with it, and the server says so unasked. ioredis 5 and iovalkey
+    // miss the command that this would answer, and report an error; ioredis 6 says that something moved.
+    client.on('error', (error: Error) => this.#fail(error));
+    client.on('close', () => this.#fail(new Error('The connection was closed')));
+    client.on('moved', () => this.#moved());
+  }
+
+  async subscribe(channel: string, kind: ChannelKind): Promise<void> {
+    await (kind === 'plain' ? send(this.#client, 'subscribe', [channel]) : this.#subscribeSharded(channel));
+  }
+
+  async unsubscribe(channel: string, kind: ChannelKind): Promise<void> {
+    await send(this.#client, kind === 'plain' ? 'unsubscribe' : 'sunsubscribe', [channel]);
+  }
+
+  #subscribeSharded(channel: string): Promise<void> {
+    return new Promise((resolve, refuse) => {
+      const wish: Wish = { refuse, isGivenUp: false };
+      this.#wishes.add(wish);
+      send(this.#client, 'ssubscribe', [channel])
+        .finally(() => this.#wishes.delete(wish))
+        .then(
+          () => {
+            resolve();
+            if (wish.isGivenUp) this.#takenAway();
+          },
+          (error: Error) => {
+            if (error.message.startsWith('MOVED ')) this.#moves -= 1;
+            refuse(error);
+          },
+        );
+    });
+  }
+
+  /**
+   * ioredis 5 says so instead of rejecting a subscription with MOVED, which then stays unsettled for ever;
+   * ioredis 6 before it rejects one, and when a channel was taken away.
+   */
+  #moved(): void {
+    this.#moves = Math.max(this.#moves, 0) + 1;
+    setImmediate(() => {
+      if (this.#moves <= 0) return;
+      this.#moves -= 1;
+      const [wish] = this.#wishes;
+      if (wish === undefined) return this.#takenAway();
+      // Answers come in order, so it is the oldest. Should it be answered after all, it was not that.
+      this.#wishes.delete(wish);
+      wish.isGivenUp = true;
+      wish.refuse(new Error('MOVED to another node'));
+    });
+  }
+
+  #takenAway(): void {
+    this.#fail(new Error('A sharded channel has moved to another node'));
+  }
+
+  #fail(reason: Error): void {
+    for (const { refuse } of this.#wishes) refuse(reason);
+    this.#lifeline.fail(reason);
   }
 }
 
-/**
- * Sends a command with its arguments exactly as given. `call` builds a command by the options of whatever
- * it is called on and hands it to that object's `sendCommand`: called on a stand-in without options, it
- * knows no `keyPrefix` and no auto-pipelining.
- */
-export function send(
-  client: Pick<IoredisClient, 'options' | 'sendCommand' | 'call' | 'callBuffer'>,
-  name: string,
-  args: ScriptArgument[],
-): Promise<ScriptReply> {
-  const standIn = { options: {}, sendCommand: (command: unknown) => client.sendCommand(command) };
-  return client.options.stringNumbers === true
-    ? (client.callBuffer.call(standIn, name, args) as Promise<RawReply>).then(withNumbers)
-    : (client.call.call(standIn, name, args) as Promise<ScriptReply>);
+/** A round trip. A server that takes back a subscription may do so in between: its word is not the answer. */
+export async function ping(client: IoredisSender): Promise<void> {
+  let reply: ScriptReply;
+  try {
+    reply = await send(client, 'ping', [ECHO]);
+  } catch (error) {
+    // A refusal is an answer too: the connection carries data both ways.
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return;
+    throw error;
+  }
+  // A subscriber is answered with two words.
+  if ((Array.isArray(reply) ? reply[1] : reply) !== ECHO)
+    throw new Error('The answer to PING was another one');
 }
 
-/** A reply under `stringNumbers`: integers came as text, so the bytes of strings must tell them apart. */
-type RawReply = string | Buffer | null | RawReply[];
+/**
+ * Sends a command with its arguments exactly as given. `callBuffer` builds a command by the options of
+ * whatever it is called on and hands it to that object's `sendCommand`: called on a stand-in without options,
+ * it knows no `keyPrefix` and no auto-pipelining.
+ */
+export function send(client: IoredisSender, name: string, args: ScriptArgument[]): Promise<ScriptReply> {
+  const standIn = { options: {}, sendCommand: (command: unknown) => client.sendCommand(command) };
+  return (client.callBuffer.call(standIn, name, args) as Promise<RawReply>).then(decode);
+}
 
-function withNumbers(reply: RawReply): ScriptReply {
-  if (typeof reply === 'string') return Number(reply);
+/** A reply whose text comes as bytes, so that integers that come as text, under `stringNumbers`, stand out. */
+type RawReply = number | string | Buffer | null | RawReply[];
+
+function decode(reply: RawReply): ScriptReply {
   if (Buffer.isBuffer(reply)) return reply.toString();
-  return reply === null ? null : reply.map(withNumbers);
+  if (typeof reply === 'string') return Number(reply);
+  return Array.isArray(reply) ? reply.map(decode) : reply;
 }

@@ -1,9 +1,11 @@
 /**
- * The driver for ioredis 5 and 6 and for iovalkey, which share one design.
+ * The driver for a `Redis` instance of ioredis 5 or 6 or of iovalkey, which share one design: one server, or the
+ * primary that Sentinels name.
  *
  * Typed structurally, so that nobody needs the library's types. Deadlines are left to `deadline.ts`, the
  * meaning of errors to `outcome.ts`.
  */
+import { OptionError } from '../errors.ts';
 import type {
   Connection,
   ConnectionEvents,
@@ -67,7 +69,14 @@ class IoredisDriver implements Driver {
  * Makes a driver of an ioredis or iovalkey client.
  *
  * @param disconnectClient what `close()` does to the client itself; nothing for a client of the user's.
+ * @throws OptionError
  */
 export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Promise<void>): Driver {
+  const { sentinels, role } = client.options;
+  if (Array.isArray(sentinels) && role === 'slave') {
+    throw new OptionError(
+      'This client asks Sentinels for a replica (role: "slave"); locks are kept on the primary',
+    );
+  }
   return new IoredisDriver(client, disconnectClient);
 }

@@ -1,10 +1,10 @@
 /**
  * How one client of node-redis is spoken to, and duplicated for a connection of our own.
  *
- * Shared by the drivers for one server, for Sentinel and for a Cluster.
+ * Shared by the drivers for one server, for Sentinel and for a Cluster, which say which client that is.
  */
 import type { Connection, ConnectionEvents, ScriptArgument, ScriptReply } from './driver.ts';
-import type { Lifeline, Lifelines } from './lifeline.ts';
+import type { Lifelines } from './lifeline.ts';
 
 /** What is used of a client made by `createClient`. */
 export interface NodeRedisClient {
@@ -21,35 +21,54 @@ export interface NodeRedisClient {
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
   sSubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
   sUnsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
-  on(event: 'error' | 'server-sunsubscribe', listener: (error: Error) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'sharded-channel-moved', listener: (channel: string) => void): unknown;
+}
+
+/** Where a dedicated connection is to be. */
+export interface Whereabouts {
+  /** A client of the user's that is connected there. */
+  find(): Promise<NodeRedisClient>;
+  /** Whether a connection that was opened earlier is in the wrong place by now, for all that is known. */
+  isStray?(client: NodeRedisClient, shardedChannels: ReadonlySet<string>): boolean;
 }
 
 /** Whatever types the user's client is set to map replies to, ours are the library's own. */
 export const PLAIN_REPLIES = { typeMapping: {} };
 
-export function send(client: NodeRedisClient, args: readonly ScriptArgument[]): Promise<ScriptReply> {
+export function send(
+  client: Pick<NodeRedisClient, 'sendCommand'>,
+  args: readonly ScriptArgument[],
+): Promise<ScriptReply> {
   return client.sendCommand(args, PLAIN_REPLIES) as Promise<ScriptReply>;
 }
 
-/** Opens a dedicated connection to where the client is connected. */
+/** Opens a dedicated connection. */
 export async function openNodeRedisConnection(
-  original: NodeRedisClient,
+  whereabouts: Whereabouts,
   lifelines: Lifelines,
   events: ConnectionEvents,
 ): Promise<Connection> {
-  const client = original.duplicate(dedicatedOptions(original));
-  let connecting: Promise<unknown> | undefined;
-  const lifeline: Lifeline = lifelines.add(() => {
+  let drop = () => {};
+  const lifeline = lifelines.add(() => drop(), events.onDown.bind(events));
+  const opening = (async () => {
+    const original = await whereabouts.find();
+    // Nobody would drop what is made after the end.
+    lifeline.assertAlive();
+    const duplicate = original.duplicate(dedicatedOptions(original));
+    duplicate.on('error', (error) => lifeline.fail(error));
+    duplicate.on('sharded-channel-moved', () => lifeline.fail(new Error('The slot of a channel moved away')));
+    const connecting = duplicate.connect();
     // Destroyed while it connects, a node-redis client finishes connecting and can then no longer
     // be destroyed: the socket would stay open for ever.
-    if (connecting === undefined) destroy(client);
-    else connecting.finally(() => destroy(client)).catch(() => {});
-  }, events.onDown.bind(events));
-  client.on('error', (error) => lifeline.fail(error));
-  client.on('server-sunsubscribe', () => lifeline.fail(new Error('The slot of a channel moved away')));
-  connecting = client.connect();
-  await lifeline.open(connecting);
-  connecting = undefined;
+    drop = () => void connecting.finally(() => destroy(duplicate)).catch(() => {});
+    await connecting;
+    drop = () => destroy(duplicate);
+    return duplicate;
+  })();
+  await lifeline.open(opening);
+  const client = await opening;
+  const shardedChannels = new Set<string>();
   // One listener for all channels: given to unsubscribe() too, or a subscribe() that overtakes it is
   // taken for already acknowledged and then removed with it.
   const onMessage = (message: string, channel: string) => events.onMessage(channel, message);
@@ -57,15 +76,25 @@ export async function openNodeRedisConnection(
     send: (args) => send(client, args),
     subscribe: async (channel, kind) => {
       lifeline.assertAlive();
-      if (kind === 'sharded') await client.sSubscribe(channel, onMessage);
-      else await client.subscribe(channel, onMessage);
+      if (kind === 'plain') return void (await client.subscribe(channel, onMessage));
+      await client.sSubscribe(channel, onMessage);
+      shardedChannels.add(channel);
     },
     unsubscribe: async (channel, kind) => {
       lifeline.assertAlive();
-      if (kind === 'sharded') await client.sUnsubscribe(channel, onMessage);
-      else await client.unsubscribe(channel, onMessage);
+      if (kind === 'plain') return void (await client.unsubscribe(channel, onMessage));
+      shardedChannels.delete(channel);
+      await client.sUnsubscribe(channel, onMessage);
     },
-    ping: () => ping(client),
+    ping: async () => {
+      await ping(client);
+      // The library takes the server's word that a channel moved for the answer to whatever was asked last,
+      // if something was: then this is how it is found.
+      if (whereabouts.isStray?.(client, shardedChannels) === true) {
+        lifeline.fail(new Error('The server is not the right one any more'));
+      }
+      lifeline.assertAlive();
+    },
     destroy: () => lifeline.destroy(),
   };
 }

@@ -1,140 +1,142 @@
 /**
- * Opens the connections that are ours, with ioredis and settings of our choice.
+ * Opens the connections that are ours, with ioredis, to wherever there is to connect.
  *
  * A connection is made before the driver is handed out, so that a wrong address or password is told at
- * once. Deadlines on single calls are left to `deadline.ts`, which the caller puts around the driver.
+ * once. Deadlines on single calls are left to `deadline.ts`, which the caller puts around the driver; a Cluster
+ * is left to `open-cluster.ts`.
  */
-import { isIP } from 'node:net';
-import { DriverError, OptionError } from '../errors.ts';
+import type { Redis } from 'ioredis';
+import { DriverError } from '../errors.ts';
+import type { Destination } from '../target.ts';
+import { resolveServer, type SentinelTarget, type ServerTarget, tlsOptions } from './address.ts';
 import type { Driver } from './driver.ts';
 import { ioredisDriver } from './ioredis.ts';
+import { openCluster } from './open-cluster.ts';
+import {
+  CLOSE_MS,
+  cannotConnect,
+  commandSettings,
+  listed,
+  type OpenOptions,
+  reasonAmong,
+  reconnectDelayMs,
+  shareMs,
+  whenServing,
+  within,
+} from './opening.ts';
 
-/** Where a server is. Single fields win over what the URL says. */
-export interface ServerTarget {
-  /** `redis://` or `rediss://` (TLS), also spelt `valkey://` and `valkeys://`: `redis://user:secret@host:6379/0`. */
-  readonly url?: string | undefined;
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  /** `true`, or the options of `tls.connect`. */
-  readonly tls?: boolean | object | undefined;
-  readonly db?: number | undefined;
-}
+const SENTINEL_PORT = 26_379;
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly tls?: object | undefined;
-  readonly db: number;
-}
+/** How ioredis says that no Sentinel could help, without saying why. */
+const NO_SENTINEL = /^All sentinels are unreachable/;
 
-const SHORTEST_RECONNECT_MS = 50;
-const LONGEST_RECONNECT_MS = 1000;
-const KEEP_ALIVE_MS = 10_000;
-/** How long a connection may take to close politely before it is cut. */
-const CLOSE_MS = 500;
-
-function parseUrl(url: string): Partial<Address> {
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    // The URL is not repeated, nor the cause kept: both carry the password.
-    throw new OptionError('The url is not a valid URL; expected redis://user:password@host:port/db');
+/**
+ * Connects, and resolves to a driver that keeps itself connected until it is closed. Rejects with a DriverError,
+ * leaving nothing behind, when the first connection fails or is not ready within `commandTimeoutMs`.
+ */
+export function openDriver(
+  where: Exclude<Destination, { kind: 'embedded' }>,
+  options: OpenOptions,
+): Promise<Driver> {
+  switch (where.kind) {
+    case 'server':
+      return openServer(where.server, options);
+    case 'fixed':
+      return openServer(where.server, options, assertPrimary);
+    case 'sentinel':
+      return openSentinels(where.target, options);
+    case 'cluster':
+      return openCluster(where.target, options);
   }
-  const scheme = /^(?:redis|valkey)(s?):$/.exec(parsed.protocol);
-  if (scheme === null) {
-    throw new OptionError(`The url starts with ${parsed.protocol}//; expected redis:// or rediss://`);
-  }
-  const path = parsed.pathname.replace(/^\//, '');
-  if (!/^\d*$/.test(path)) throw new OptionError('The path of the url is not a database number');
-  return {
-    ...(parsed.hostname !== '' && { host: parsed.hostname.replace(/^\[|\]$/g, '') }),
-    ...(parsed.port !== '' && { port: Number(parsed.port) }),
-    ...(parsed.username !== '' && { username: decodeURIComponent(parsed.username) }),
-    ...(parsed.password !== '' && { password: decodeURIComponent(parsed.password) }),
-    ...(path !== '' && { db: Number(path) }),
-    ...(scheme[1] === 's' && { tls: {} }),
-  };
 }
 
-function resolveTarget(target: ServerTarget): Address {
-  const fromUrl = target.url === undefined ? {} : parseUrl(target.url);
-  const host = target.host ?? fromUrl.host ?? '127.0.0.1';
-  const tls = typeof target.tls === 'object' ? target.tls : target.tls === true ? {} : fromUrl.tls;
+/** The settings of a connection to one server, which it looks for anew whenever it is lost. */
+function settings(commandTimeoutMs: number) {
   return {
-    host,
-    port: target.port ?? fromUrl.port ?? 6379,
-    username: target.username ?? fromUrl.username,
-    password: target.password ?? fromUrl.password,
-    db: target.db ?? fromUrl.db ?? 0,
-    // Managed servers pick their certificate by this name, which Node sends only when told; an IP is not allowed.
-    ...(tls !== undefined && { tls: isIP(host) === 0 ? { servername: host, ...tls } : tls }),
-  };
-}
-
-function settings(address: Address, commandTimeoutMs: number) {
-  return {
-    ...address,
-    lazyConnect: true,
-    connectionName: 'holdfast',
-    connectTimeout: commandTimeoutMs,
-    noDelay: true,
-    keepAlive: KEEP_ALIVE_MS,
-    enableReadyCheck: true,
-    disconnectTimeout: CLOSE_MS,
-    retryStrategy: (attempt: number) =>
-      Math.min(SHORTEST_RECONNECT_MS * 2 ** (attempt - 1), LONGEST_RECONNECT_MS),
-    // Rejects what was in flight as soon as the connection breaks. By default it is sent again after the
-    // reconnect and runs twice; turning the resending off instead leaves its promise pending for ever.
-    maxRetriesPerRequest: 0,
-    // A call made while offline fails at once, and certainly unsent: the runtime tries again with its own
-    // back-off and deadline. Queued, it would run after its caller had given up.
-    enableOfflineQueue: false,
-    // A server that answers nothing for this long is left, so that a half-open connection is replaced.
-    socketTimeout: commandTimeoutMs,
+    ...commandSettings(commandTimeoutMs),
+    retryStrategy: reconnectDelayMs,
     // A demoted primary stays connected and refuses every write; a new connection finds the new one.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
 }
 
-/**
- * Connects to one server and resolves to a driver that keeps itself connected until it is closed.
- * Rejects with a DriverError, leaving nothing behind, when the first connection fails or is not ready
- * within `commandTimeoutMs`.
- */
-export async function openIoredis(
+async function openServer(
   target: ServerTarget,
-  options: { readonly commandTimeoutMs: number },
+  { commandTimeoutMs }: OpenOptions,
+  check: (client: Redis, where: string) => Promise<void> = async () => {},
 ): Promise<Driver> {
-  const address = resolveTarget(target);
+  const address = resolveServer(target);
+  const where = `${address.host}:${address.port}`;
   const { Redis } = await import('ioredis');
-  const client = new Redis(settings(address, options.commandTimeoutMs));
+  const client = new Redis({ ...settings(commandTimeoutMs), ...address });
   try {
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`no answer within ${options.commandTimeoutMs} ms`)),
-        options.commandTimeoutMs,
-      );
-      // The event tells why; the rejection of connect() only says that the connection is closed. It stays
-      // attached, because ioredis prints an error that nobody listens to.
-      client.on('error', reject);
-      client
-        .connect()
-        .then(resolve, reject)
-        .finally(() => clearTimeout(timer));
+    await within(commandTimeoutMs, client, async () => {
+      await client.connect();
+      await whenServing(client);
+      await check(client, where);
     });
   } catch (cause) {
     client.disconnect();
-    // ioredis attaches the command that failed, and a failed AUTH carries the password: causes get printed.
-    if (cause instanceof Error) Reflect.deleteProperty(cause, 'command');
-    const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
-    throw new DriverError(`Cannot connect to ${address.host}:${address.port}: ${reason}`, { cause });
+    throw cause instanceof DriverError ? cause : cannotConnect(where, cause);
   }
   return ioredisDriver(client, () => disconnect(client));
+}
+
+/** Nobody will tell that a primary in a list of servers is none, so that is found out before it is relied on. */
+async function assertPrimary(client: Redis, where: string): Promise<void> {
+  let role: unknown;
+  try {
+    role = await client.role();
+  } catch (error) {
+    // Who may not ask has to believe the list.
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return;
+    throw error;
+  }
+  const [kind, host, port] = role as [string, unknown, unknown];
+  if (kind === 'master') return;
+  throw new DriverError(`${where} was given as the master, but it is a replica of ${host}:${port}`);
+}
+
+async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
+  const { sentinelUsername, sentinelPassword, name } = target;
+  const sentinels = target.sentinels.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
+  const [tls, sentinelTLS] = [tlsOptions(target.tls), tlsOptions(target.sentinelTls)];
+  const { Redis } = await import('ioredis');
+  const client = new Redis({
+    ...settings(commandTimeoutMs),
+    sentinels,
+    name,
+    username: target.username,
+    password: target.password,
+    db: target.db ?? 0,
+    tls,
+    enableTLSForSentinelMode: tls !== undefined,
+    sentinelUsername,
+    sentinelPassword,
+    sentinelTLS,
+    sentinelRetryStrategy: reconnectDelayMs,
+    sentinelCommandTimeout: shareMs(commandTimeoutMs),
+    connectTimeout: shareMs(commandTimeoutMs),
+  });
+  try {
+    await within(commandTimeoutMs, client, async () => {
+      await client.connect();
+      await whenServing(client);
+    });
+  } catch (cause) {
+    client.disconnect();
+    const login = { username: sentinelUsername, password: sentinelPassword, tls: sentinelTLS };
+    const reason = NO_SENTINEL.test((cause as Error).message)
+      ? await reasonAmong(sentinels, login, commandTimeoutMs, (sentinel) => assertKnown(sentinel, name))
+      : undefined;
+    throw cannotConnect(`${name} by the Sentinels at ${listed(sentinels)}`, reason ?? cause);
+  }
+  return ioredisDriver(client, () => disconnect(client));
+}
+
+async function assertKnown(sentinel: Redis, name: string): Promise<void> {
+  const answer = await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name);
+  if (answer === null) throw new Error(`the Sentinel knows no primary named "${name}"`);
 }
 
 /** Lets replies that are under way arrive, within a bound, then cuts the connection. */

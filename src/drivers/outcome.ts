@@ -5,7 +5,7 @@
  * that it never sent the command. "Not executed" is said only when it is certain; anything unrecognised
  * is unknown. What to do about it is left to the runtime.
  */
-import { DriverError, HoldfastError, OutcomeUnknownError } from '../errors.ts';
+import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } from '../errors.ts';
 
 /**
  * - `transient`: certainly not executed; the same command may succeed soon
@@ -13,6 +13,9 @@ import { DriverError, HoldfastError, OutcomeUnknownError } from '../errors.ts';
  * - `unknown`: it may have run, be running, or run later
  */
 export type Outcome = 'transient' | 'refused' | 'unknown';
+
+/** A driver of ours turned a command away before it was written. */
+export class UnsentError extends Error {}
 
 /** Codes by which a server turns a command away for now, before it has changed anything. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
@@ -47,7 +50,16 @@ const UNSENT_MESSAGES: ReadonlySet<string> = new Set([
   'The client is offline',
   'The queue is full',
   "Stream isn't writeable and enableOfflineQueue options is false",
+  // node-redis looks for a server before it sends, or after a server has turned the command away.
+  'Too many Cluster redirections',
+  'All the root nodes are unavailable',
+  'Cluster closed',
+  'None of the sentinels are available',
+  'no valid master node',
 ]);
+
+/** The same, where the message names a server or a time. */
+const UNSENT = /^(?:Cannot find node |Timeout waiting for a client(?: |$))/;
 
 /** The classes of error replies; a bundler may have renamed them, then the known codes above must do. */
 const REPLY_CLASSES: ReadonlySet<string> = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError']);
@@ -87,10 +99,12 @@ function isUnsent(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
   return (
+    error instanceof UnsentError ||
     syscall === 'connect' ||
     syscall === 'getaddrinfo' ||
     code === 'ECONNREFUSED' ||
-    UNSENT_MESSAGES.has(error.message)
+    UNSENT_MESSAGES.has(error.message) ||
+    UNSENT.test(error.message)
   );
 }
 
@@ -107,6 +121,11 @@ export function classify(error: unknown): Outcome {
   if (isUnsent(error)) return 'transient';
   const subscribed = error instanceof Error && error.message.startsWith('Connection in subscriber mode');
   return subscribed ? 'refused' : 'unknown';
+}
+
+/** Whether a failed attempt has to be undone: it may have run, or it did and that was not enough. */
+export function mayHaveRun(error: unknown): boolean {
+  return error instanceof ReplicationError || classify(error) === 'unknown';
 }
 
 /** The text of an error without its code and without the place in our script, which help nobody. */

@@ -4,6 +4,12 @@
 import type { Driver } from '../drivers/driver.ts';
 import { inspectDescribe } from '../scripts/generated.ts';
 
+/** One of those who hold a read/write lock, and how often it has entered. */
+interface Holder {
+  readonly holder: string;
+  readonly holdCount: number;
+}
+
 /** What stands under a name. */
 export type Description =
   | { readonly key: string; readonly kind: 'free' }
@@ -15,17 +21,44 @@ export type Description =
       readonly remainingMs: number;
     }
   | { readonly key: string; readonly kind: 'simple'; readonly holder: string; readonly remainingMs: number }
+  | {
+      readonly key: string;
+      readonly kind: 'readWrite';
+      /** `write`: the holder whose field ends in `:write` writes; any other is the same owner, who reads as well. */
+      readonly mode: 'read' | 'write';
+      readonly holders: readonly Holder[];
+      /** Of the longest lease; some of the holders may be gone before. */
+      readonly remainingMs: number;
+    }
   /** Something that is no lock; `type` is the server's word for it. */
   | { readonly key: string; readonly kind: 'other'; readonly type: string };
 
 export async function describe(driver: Driver, key: string): Promise<Description> {
-  const { status, ...rest } = await inspectDescribe.run(driver, { lock: key }, {});
+  const reply = await inspectDescribe.run(driver, { lock: key }, {});
+  const { status, ...rest } =
+    reply.status === 'readWrite' ? { ...reply, holders: pairs(reply.holders) } : reply;
   return { key, kind: status, ...rest } as Description;
 }
 
-/** Redisson's and our owner fields; other hashes and strings with an expiry are not taken for locks. */
-const OWNER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+$/;
+/** A field and its count follow each other. */
+function pairs(flat: readonly string[]): Holder[] {
+  const holders: Holder[] = [];
+  for (let i = 0; i < flat.length; i += 2)
+    holders.push({ holder: flat[i] ?? '', holdCount: Number(flat[i + 1]) });
+  return holders;
+}
+
+/**
+ * Redisson's and our owner fields. Other hashes and other strings with an expiry are not taken for locks: the permits
+ * that a rate limiter has left are such a string too.
+ */
+const OWNER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)?$/;
 const AT_ONCE = 100;
+
+function isLock(found: Description): boolean {
+  if (found.kind === 'readWrite') return found.holders.every(({ holder }) => OWNER.test(holder));
+  return (found.kind === 'lock' || found.kind === 'simple') && OWNER.test(found.holder);
+}
 
 export async function list(driver: Driver, pattern: string): Promise<Description[]> {
   const keys = new Set<string>();
@@ -36,5 +69,5 @@ export async function list(driver: Driver, pattern: string): Promise<Description
     const chunk = all.slice(i, i + AT_ONCE).map((key) => describe(driver, key));
     found.push(...(await Promise.all(chunk)));
   }
-  return found.filter((it) => (it.kind === 'lock' || it.kind === 'simple') && OWNER.test(it.holder));
+  return found.filter(isLock);
 }

@@ -1,55 +1,107 @@
 /**
- * What the server is, and whether it can be trusted with locks.
+ * One primary as it presents itself: asked in one round trip, read from its own words. What follows from that is
+ * left to `findings.ts`, whom to ask to `primaries.ts`.
  */
-import type { Driver } from '../drivers/driver.ts';
-import type { Report } from '../runtime/events.ts';
-import { inspectServer } from '../scripts/generated.ts';
+import type { inspectServer } from '../scripts/generated.ts';
 
-/** What was found out about the server, and what follows from it. */
-export interface Capabilities {
-  /** The client library in use: `ioredis` or `node-redis`. */
-  readonly library: string;
+/** What a server answered. */
+export type ServerReply = Awaited<ReturnType<typeof inspectServer.run>>;
+
+/** When a question was sent and its answer came, by the wall clock and by the monotonic one. */
+export interface RoundTrip {
+  readonly sentAtWallMs: number;
+  readonly answeredAtWallMs: number;
+  readonly latencyMs: number;
+}
+
+/** What is known of one primary; null stands for what it does not tell. */
+export interface ServerFacts {
+  /** As the driver calls it: `host:port` in a Cluster, the empty string where there is only one. */
+  readonly node: string;
+  /** Whether it tells of itself at all: INFO may be forbidden. */
+  readonly info: boolean;
   readonly server: 'redis' | 'valkey' | null;
-  /** null when the user may not ask (INFO). */
   readonly version: string | null;
-  /** What the server does when its memory is full; null when the user may not ask. */
+  /** The version of Redis whose commands it has, also where it is something else. */
+  readonly redisVersion: string | null;
+  readonly isCluster: boolean;
+  readonly isReplica: boolean;
   readonly evictionPolicy: string | null;
-  /** Whether the server may drop locks to make room: a memory limit together with an evicting policy. */
+  /** Whether it may drop locks to make room: a memory limit together with an evicting policy. */
   readonly mayEvictLocks: boolean | null;
-  /** Replica acknowledgements that an acquisition waits for. */
-  readonly replicas: 0;
-  readonly guard: false;
-  readonly shardedPubSub: false;
+  readonly persistence: Persistence | null;
+  readonly replicas: number | null;
+  /** Replicas that are close enough for `min-replicas-to-write`; null where that is not set. */
+  readonly goodReplicas: number | null;
+  /** The empty string where it is not told. */
+  readonly replicationId: string;
+  /** How far its clock is ahead of ours, or behind; 0 when the difference can be the time that the answer took. */
+  readonly clockSkewMs: number;
+  /** Undefined where it was not tried, or cannot be told from a channel that is not ours to use. */
+  readonly publishing: 'forbidden' | 'unknown' | undefined;
+  readonly latencyMs: number;
+}
+
+/** How the server keeps its data. Whether it also takes snapshots is not told. */
+export interface Persistence {
+  /** Whether every change is written to a file (AOF). */
+  readonly appendOnly: boolean;
+  /** Whether the last attempt to write to disk, of whatever kind, failed: such a server refuses writes. */
+  readonly failing: boolean;
 }
 
 function field(info: string, name: string): string | null {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
 }
 
-export async function probe(driver: Driver): Promise<Capabilities> {
-  const { general, memory } = await inspectServer.run(driver, {}, {});
-  const valkeyVersion = field(general, 'valkey_version');
-  const version = valkeyVersion ?? field(general, 'redis_version');
-  const evictionPolicy = field(memory, 'maxmemory_policy');
-  const limit = field(memory, 'maxmemory');
-  return {
-    library: driver.library,
-    server: version === null ? null : valkeyVersion === null ? 'redis' : 'valkey',
-    version,
-    evictionPolicy,
-    mayEvictLocks: evictionPolicy === null ? null : limit !== '0' && evictionPolicy !== 'noeviction',
-    replicas: 0,
-    guard: false,
-    shardedPubSub: false,
-  };
+function numberIn(info: string, name: string): number | null {
+  const text = field(info, name);
+  return text === null ? null : Number(text);
 }
 
-export function warnOfEviction({ mayEvictLocks, evictionPolicy }: Capabilities, report: Report): void {
-  if (!mayEvictLocks) return;
-  report('warning', {
-    code: 'HOLDFAST_EVICTION',
-    message:
-      `The server's maxmemory-policy is ${evictionPolicy}: when its memory is full it drops locks that are held, ` +
-      'and somebody else gets in. Use noeviction for a server that keeps locks',
-  });
+function persistenceIn(info: string): Persistence | null {
+  const appendOnly = field(info, 'aof_enabled');
+  if (appendOnly === null) return null;
+  const words = ['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'];
+  return { appendOnly: appendOnly === '1', failing: words.some((word) => field(info, word) === 'err') };
+}
+
+function mayEvict(info: string, policy: string | null): boolean | null {
+  return policy === null ? null : field(info, 'maxmemory') !== '0' && policy !== 'noeviction';
+}
+
+/** The server read its clock somewhere between the two moments: only what is outside of them is a difference. */
+function skewOf(nowMs: number, { sentAtWallMs, answeredAtWallMs }: RoundTrip): number {
+  return Math.max(0, nowMs - answeredAtWallMs) + Math.min(0, nowMs - sentAtWallMs);
+}
+
+/** Servers before version 7.2 word it in their own way: the command, or only this channel. */
+function publishingBy(refusal: string): ServerFacts['publishing'] {
+  if (/unknown/i.test(refusal)) return 'unknown';
+  return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : undefined;
+}
+
+export function readFacts(node: string, { info, nowMs, refusal }: ServerReply, trip: RoundTrip): ServerFacts {
+  const redisVersion = field(info, 'redis_version');
+  const valkeyVersion = field(info, 'valkey_version');
+  const version = valkeyVersion ?? redisVersion;
+  const evictionPolicy = field(info, 'maxmemory_policy');
+  return {
+    node,
+    info: info !== '',
+    server: version === null ? null : valkeyVersion === null ? 'redis' : 'valkey',
+    version,
+    redisVersion,
+    isCluster: field(info, 'cluster_enabled') === '1',
+    isReplica: field(info, 'role') === 'slave',
+    evictionPolicy,
+    mayEvictLocks: mayEvict(info, evictionPolicy),
+    persistence: persistenceIn(info),
+    replicas: numberIn(info, 'connected_slaves'),
+    goodReplicas: numberIn(info, 'min_slaves_good_slaves'),
+    replicationId: field(info, 'master_replid') ?? '',
+    clockSkewMs: skewOf(nowMs, trip),
+    publishing: publishingBy(refusal),
+    latencyMs: trip.latencyMs,
+  };
 }

@@ -125,7 +125,11 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       // An acquisition that was under way may have been granted just before it was ended: its reply came first, but
       // takes some more turns to become a hold.
       await new Promise((resolve) => setImmediate(resolve));
-      for (const tenure of ours()) if (tenure.since <= sentAt) tenure.revoke('forced');
+      await Promise.all(
+        ours().map(async (tenure) => {
+          if (tenure.since <= sentAt && !(await this.#isThere(tenure))) tenure.revoke('forced');
+        }),
+      );
     }
     runtime.look(this.protocol.line);
     return answer === 'released';
@@ -286,9 +290,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
         return { granted: true, value: { owner, sentAt, leaseMs, token: answer.token } };
       },
       abandon: () => bar(runtime, protocol, owner, Math.max(leaseMs, protocol.queueMs ?? 0)),
-      withdraw: () => {
-        if (waitMs > 0) withdraw(runtime, protocol, owner);
-      },
+      // Where the server keeps a queue, or a note of who waits, it has to be left.
+      ...(protocol.queueMs !== undefined &&
+        waitMs > 0 && { withdraw: () => withdraw(runtime, protocol, owner) }),
     };
     const outcome = await acquire(contest, runtime.line(line), patience, runtime);
     if (!outcome.granted) return null;
@@ -314,6 +318,13 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       // Who holds it would be nice to know; that the wait is over is what the caller needs.
       return new AcquireTimeoutError(this.name, waitMs);
     }
+  }
+
+  /** Whether the server has the hold; when it cannot be asked, it is taken to be gone. */
+  async #isThere({ protocol, owner, count }: Tenure): Promise<boolean> {
+    const look = () => protocol.renew([protocol.key], 1, [owner], [count]);
+    const [held] = await this.#ask('describe', look).catch(() => [0]);
+    return held === 1;
   }
 
   #describe(owner?: string): Promise<LockState> {

@@ -7,7 +7,7 @@
 import { DriverError } from '../errors.ts';
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import type { AcquireAnswer, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
 import {
   fairLockAcquire,
   fairLockForceRelease,
@@ -15,7 +15,9 @@ import {
   lockDescribe,
   lockEnter,
   lockLeave,
+  lockReclaim,
 } from '../scripts/generated.ts';
+import { guardedBy } from './guarded.ts';
 import type { Wire } from './wire.ts';
 
 /** How often a waiter is heard of, and what a lost wake-up costs. */
@@ -37,6 +39,7 @@ export class FairProtocol implements LockProtocol {
   readonly line = null;
   readonly queueMs: number;
   readonly renew: Renew;
+  readonly guarded: Guarded | undefined;
   readonly #wire: Wire;
   readonly #channel: string;
   readonly #queueKeys: { queue: string; timeouts: string; seen: string };
@@ -50,6 +53,10 @@ export class FairProtocol implements LockProtocol {
     this.identity = `lock ${this.key}`;
     this.queueMs = wire.fairWaitMs;
     this.renew = renew;
+    this.guarded = guardedBy(wire, this.key, ({ owner, count, leaseMs }, { guard, grace }) => {
+      const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+      return lockReclaim.run(wire.driver, keys, { owner, count, leaseMs, ...grace });
+    });
     this.#wire = wire;
     this.#channel = lockChannel(this.key);
     this.#queueKeys = {
@@ -68,9 +75,9 @@ export class FairProtocol implements LockProtocol {
   }
 
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
-    const { driver, publish, fairWaitMs } = this.#wire;
+    const { granting, publish, fairWaitMs } = this.#wire;
     const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
-    const reply = await fairLockAcquire.run(driver, keys, {
+    const reply = await granting.lock(this, fairLockAcquire, keys, {
       owner,
       leaseMs,
       // A waiter that keeps its place by being heard of needs no more time than one may be silent.

@@ -8,9 +8,10 @@ import { endedKey, tokenKey } from '../keys.ts';
 import { checkOptions } from '../options.ts';
 import type { Owner } from '../runtime/owner.ts';
 import { persist } from '../runtime/persist.ts';
-import type { AcquireAnswer, Renew } from '../runtime/protocol.ts';
-import { fencedLockAcquire, fencedLockLastToken } from '../scripts/generated.ts';
+import type { AcquireAnswer, Claimed, Renew } from '../runtime/protocol.ts';
+import { fencedLockAcquire, fencedLockLastToken, fencedLockReclaim } from '../scripts/generated.ts';
 import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
+import type { Reclaimed, ReclaimTerms } from './guarded.ts';
 import type { Hold, HoldOptions, LockHold } from './hold.ts';
 import type { Lock, WithLockOptions } from './lock.ts';
 import { ReentrantProtocol } from './reentrant-lock.ts';
@@ -44,6 +45,8 @@ export interface FencedLock extends Lock<FencedHold> {
 }
 
 export interface FencedLockOptions {
+  /** Keeps this lock through failovers and restarts; see the option of the client. */
+  guard?: boolean | undefined;
   /**
    * How long the server keeps the last token after it was given, from 60 000. Left out: for ever, which is what
    * Redisson clients need. Tokens go on rising when it is forgotten, since none is lower than the server's clock.
@@ -64,7 +67,15 @@ class FencedProtocol extends ReentrantProtocol {
   override async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
-    return this.notEnded(await fencedLockAcquire.run(this.wire.driver, keys, args), owner);
+    return this.notEnded(await this.wire.granting.lock(this, fencedLockAcquire, keys, args), owner);
+  }
+
+  protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {
+    const { owner, count, leaseMs, token } = hold;
+    // Entered without a token, by a plain lock of the same name: there is none to bring back.
+    if (token === undefined) return super.reclaim(hold, terms);
+    const keys = { lock: this.key, ended: endedKey(this.key, owner), last: this.#token, ...terms.guard };
+    return fencedLockReclaim.run(this.wire.driver, keys, { owner, count, token, leaseMs, ...terms.grace });
   }
 
   async lastToken(): Promise<number> {

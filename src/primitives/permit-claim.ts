@@ -4,7 +4,7 @@
  * All attempts ask for the same ids, so that none takes more than once. What a call that gives up may have
  * taken, or may yet take, is undone in the background.
  */
-import { classify } from '../drivers/outcome.ts';
+import { mayHaveRun } from '../drivers/outcome.ts';
 import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Grant } from '../runtime/tenure.ts';
@@ -57,7 +57,7 @@ export class PermitClaim implements Contest<true> {
       this.#mayBeTaken = mightBeTaken;
       return { granted: false, remainingMs: answer.remainingMs };
     } catch (error) {
-      if (classify(error) !== 'unknown') this.#mayBeTaken = mightBeTaken;
+      if (!mayHaveRun(error)) this.#mayBeTaken = mightBeTaken;
       throw error;
     }
   }

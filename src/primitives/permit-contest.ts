@@ -49,7 +49,7 @@ export class PermitContest implements Contest<true> {
 
   async attempt(): Promise<Granted<true> | Busy> {
     const { context, requests, key, name } = this.#place;
-    const { driver, rememberMs } = context.wire;
+    const { granting, rememberMs } = context.wire;
     this.#answer ??= requests.nextAnswerKey();
     const answer = this.#answer;
     const keys = { permits: key, answer };
@@ -58,7 +58,7 @@ export class PermitContest implements Contest<true> {
     let status: 'taken' | 'short' | 'undone';
     try {
       const args = { count: this.#count, takenMs: UNANSWERED_MS, shortMs };
-      ({ status } = await semaphoreAcquire.run(driver, keys, args));
+      ({ status } = await granting.permits({ name, key }, semaphoreAcquire, keys, args));
     } catch (error) {
       this.#hadTrouble = true;
       throw error;

@@ -88,7 +88,7 @@ export class PermitProtocol implements TenureProtocol {
   ): Promise<{ status: 'taken' } | { status: 'short'; remainingMs: number }> {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
     const args = { leaseMs: leaseArgument(leaseMs), ...this.wake, ids: ids.map(permitBytes) };
-    const reply = await permitSemaphoreAcquire.run(this.#wire.driver, keys, args);
+    const reply = await this.#wire.granting.permits(this, permitSemaphoreAcquire, keys, args);
     // Only a defect of ours could use an id again.
     if (reply.status === 'ended')
       throw new DriverError(`A permit of "${this.name}" is over and was taken again`);

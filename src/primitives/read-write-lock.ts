@@ -10,10 +10,14 @@ import type { Renew } from '../runtime/protocol.ts';
 import { readWriteLockHolders } from '../scripts/generated.ts';
 import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
 import type { Lock } from './lock.ts';
-import { ReadProtocol, ReadWriteProtocol, WriteProtocol, type WriteStyle } from './read-write-protocol.ts';
+import { ReadProtocol } from './read-protocol.ts';
+import { ReadWriteProtocol } from './read-write-protocol.ts';
 import type { Wire } from './wire.ts';
+import { WriteProtocol, type WriteStyle } from './write-protocol.ts';
 
 export interface ReadWriteLockOptions {
+  /** Keeps this lock through failovers and restarts; see the option of the client. */
+  guard?: boolean | undefined;
   /**
    * `'writer'`: while a writer of this lock object waits, new readers of every holdfast client stand back, so
    * that a stream of readers cannot keep it out. Left out, whoever asks while others read comes in to read.

@@ -3,17 +3,20 @@
  *
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
+import { endedKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import type { Renew } from '../runtime/protocol.ts';
+import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
 import {
   lockAcquire,
   lockDescribe,
   lockEnter,
   lockForceRelease,
   lockLeave,
+  lockReclaim,
   lockRelease,
   lockRenew,
 } from '../scripts/generated.ts';
+import { guardedBy, type Reclaimed, type ReclaimTerms } from './guarded.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
 import type { Wire } from './wire.ts';
 
@@ -31,6 +34,7 @@ const POLL_MS = 5_000;
 export class ReentrantProtocol extends ScriptedProtocol {
   readonly identity: string;
   readonly line: string;
+  readonly guarded: Guarded | undefined;
   readonly #spin: (() => Waiting) | undefined;
 
   /** @param spin how to wait without listening, for the spin lock */
@@ -38,11 +42,17 @@ export class ReentrantProtocol extends ScriptedProtocol {
     super(wire, name, REENTRANT_SCRIPTS, renew);
     this.identity = `lock ${this.key}`;
     this.line = spin === undefined ? this.identity : `spin-${this.identity}`;
+    this.guarded = guardedBy(wire, this.key, (hold, terms) => this.reclaim(hold, terms));
     this.#spin = spin;
   }
 
   waiting(): Waiting {
     return this.#spin?.() ?? { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
+  }
+
+  protected reclaim({ owner, count, leaseMs }: Claimed, { guard, grace }: ReclaimTerms): Promise<Reclaimed> {
+    const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+    return lockReclaim.run(this.wire.driver, keys, { owner, count, leaseMs, ...grace });
   }
 
   async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {

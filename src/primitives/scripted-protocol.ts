@@ -5,7 +5,7 @@
 import { DriverError } from '../errors.ts';
 import { endedKey, lockChannel } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import type { AcquireAnswer, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
 import type {
   lockAcquire,
   lockDescribe,
@@ -47,13 +47,15 @@ export abstract class ScriptedProtocol implements LockProtocol {
     this.#scripts = scripts;
   }
 
+  /** Made by each kind, which knows what it would have to bring back. */
+  abstract readonly guarded: Guarded | undefined;
   abstract waiting(): Waiting;
   abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
 
   async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
-    const reply = await this.#scripts.acquire.run(this.wire.driver, keys, { owner, leaseMs });
+    const reply = await this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
     return this.notEnded(reply, owner);
   }
 

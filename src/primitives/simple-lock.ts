@@ -5,15 +5,18 @@
  * so waiting polls more often than elsewhere. The value has no room for a count: entries are counted in
  * this process, and entering again makes sure that the token is still there.
  */
+import { endedKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import type { Renew } from '../runtime/protocol.ts';
+import type { Guarded, Renew } from '../runtime/protocol.ts';
 import {
   simpleLockAcquire,
   simpleLockDescribe,
   simpleLockForceRelease,
+  simpleLockReclaim,
   simpleLockRelease,
   simpleLockRenew,
 } from '../scripts/generated.ts';
+import { guardedBy } from './guarded.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
 import type { Wire } from './wire.ts';
 
@@ -30,11 +33,16 @@ const POLL_MS = 250;
 export class SimpleProtocol extends ScriptedProtocol {
   readonly identity: string;
   readonly line: string;
+  readonly guarded: Guarded | undefined;
 
   constructor(wire: Wire, name: string, renew: Renew) {
     super(wire, name, SIMPLE_SCRIPTS, renew);
     this.identity = `simple-lock ${this.key}`;
     this.line = this.identity;
+    this.guarded = guardedBy(wire, this.key, ({ owner, leaseMs }, { guard, grace }) => {
+      const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+      return simpleLockReclaim.run(wire.driver, keys, { owner, leaseMs, ...grace });
+    });
   }
 
   waiting(): Waiting {

@@ -2,9 +2,15 @@
  * What every protocol needs to speak to the server.
  */
 import type { Driver } from '../drivers/driver.ts';
+import type { Guard } from '../runtime/guard.ts';
+import type { Granting } from './granting.ts';
 
 export interface Wire {
   readonly driver: Pick<Driver, 'eval' | 'evalSha'>;
+  /** What grants something goes this way, everything else by the driver. */
+  readonly granting: Granting;
+  /** Left out where the server's word is final. */
+  readonly guard?: Guard | undefined;
   /** The command that wakes waiters: SPUBLISH where Redisson uses sharded channels. */
   readonly publish: 'PUBLISH' | 'SPUBLISH';
   /** How long the server remembers the answer of a request that may be repeated. */

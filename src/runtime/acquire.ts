@@ -5,7 +5,7 @@
  * the outcome of, and what may be worth waiting for. The engine brings the line, the wake-ups, the
  * deadline and the abort.
  */
-import { classify, toHoldfastError } from '../drivers/outcome.ts';
+import { classify, mayHaveRun, toHoldfastError } from '../drivers/outcome.ts';
 import { type HoldfastError, OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
@@ -136,7 +136,7 @@ export async function acquire<T>(
       } catch (error) {
         patience.throwIfAborted();
         const outcome = classify(error);
-        if (outcome !== 'unknown') inDoubt = wasInDoubt;
+        if (!mayHaveRun(error)) inDoubt = wasInDoubt;
         if (outcome === 'refused') throw toHoldfastError(error, contest.what);
         if (clock.now() >= settleBy) throw unanswered(error, inDoubt, contest.what);
         trouble = error;
@@ -166,7 +166,12 @@ export async function acquire<T>(
     }
   } finally {
     if (!granted && inDoubt) contest.abandon();
-    else if (!granted && attempted) contest.withdraw?.();
+    else if (!granted && attempted && contest.withdraw !== undefined) {
+      contest.withdraw();
+      // What was noted on the server for this one was noted for the next in line as well, which must not be found
+      // missing: its own attempt follows the withdrawal on its way.
+      line.wake();
+    }
     line.leave(place);
   }
 }

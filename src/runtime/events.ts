@@ -25,6 +25,31 @@ export interface ClientEvents {
   error: { readonly error: unknown; readonly during: string };
 }
 
-export type WarningCode = 'HOLDFAST_NO_PUBLISH' | 'HOLDFAST_NO_SUBSCRIBE' | 'HOLDFAST_EVICTION';
+/**
+ * What can be warned of.
+ *
+ * - `HOLDFAST_EVICTION`: the server may drop locks when its memory is full
+ * - `HOLDFAST_NO_INFO`: the server does not tell what it is
+ * - `HOLDFAST_NO_PUBLISH`, `HOLDFAST_NO_SUBSCRIBE`: wake-ups cannot be sent, or not be heard; waiters poll
+ * - `HOLDFAST_NO_REPLICAS`: replicas cannot be asked for acknowledgements
+ * - `HOLDFAST_FEW_REPLICAS`: there are fewer than have to acknowledge
+ * - `HOLDFAST_NO_GUARD`: the guard was asked for and cannot work
+ * - `HOLDFAST_SPLIT_BRAIN`: with the guard, a primary that is cut off from its replicas would go on granting
+ * - `HOLDFAST_DISK`: the server cannot write its data to disk
+ * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; only people are misled
+ * - `HOLDFAST_UNFIT`: what answers is no server to keep locks on: a replica, one of a Cluster, too old
+ */
+export type WarningCode =
+  | 'HOLDFAST_EVICTION'
+  | 'HOLDFAST_NO_INFO'
+  | 'HOLDFAST_NO_PUBLISH'
+  | 'HOLDFAST_NO_SUBSCRIBE'
+  | 'HOLDFAST_NO_REPLICAS'
+  | 'HOLDFAST_FEW_REPLICAS'
+  | 'HOLDFAST_NO_GUARD'
+  | 'HOLDFAST_SPLIT_BRAIN'
+  | 'HOLDFAST_DISK'
+  | 'HOLDFAST_CLOCK_SKEW'
+  | 'HOLDFAST_UNFIT';
 
 export type Report = <Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]) => void;

@@ -33,6 +33,24 @@ export interface Beginner {
   readonly protocol: LockProtocol;
 }
 
+/** A hold as its holder knows it, for a server that does not. */
+export interface Claimed {
+  readonly owner: string;
+  readonly count: number;
+  readonly leaseMs: number;
+  readonly token: number | undefined;
+}
+
+/** How holds outlive what the server forgets when it fails over or starts anew. */
+export interface Guarded {
+  /** A hold that the server has not confirmed for this long may be somebody else's by now. */
+  readonly graceMs: number;
+  /** Gives back what the server forgot; `taken` when it has somebody else's there, `lost` when it forgot nothing. */
+  reclaim(hold: Claimed): Promise<'held' | 'taken' | 'lost'>;
+  /** Whether the server may have forgotten holds, and lets in only those who come back. */
+  isGrace(): Promise<boolean>;
+}
+
 /** What a tenure needs to be kept and ended. Without `enter` and `leave` it cannot be entered again. */
 export interface TenureProtocol {
   /** The user's name of the lock, for messages. */
@@ -51,6 +69,10 @@ export interface TenureProtocol {
   release(owner: string, rememberMs: number): Promise<'released' | 'lost'>;
   /** Its key may live on after its lease, because others keep it: what is lost must be released all the same. */
   readonly outlivesLease?: boolean;
+  /** Other clients may shorten its lease without asking: what is left of it is confirmed again and again. */
+  readonly isCutByOthers?: boolean;
+  /** Left out where the server's word is final. */
+  readonly guarded?: Guarded | undefined;
   /** One function for all locks of this kind on this client: holds that share it are renewed together. */
   readonly renew: Renew;
 }

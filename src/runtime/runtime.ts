@@ -1,8 +1,9 @@
 /**
  * The parts of the runtime of one client, put together once and handed to whoever needs them.
  */
-import type { Driver } from '../drivers/driver.ts';
+import type { ChannelKind, Driver } from '../drivers/driver.ts';
 import { ClosedError } from '../errors.ts';
+import { slotOf } from '../slots.ts';
 import { type Clock, LeaseClock } from './clock.ts';
 import type { Report } from './events.ts';
 import { Line } from './line.ts';
@@ -18,6 +19,8 @@ export interface RuntimeSettings {
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
   readonly report: Report;
+  /** How wake-ups travel; plain unless said otherwise. */
+  readonly channels?: ChannelKind;
 }
 
 export class Runtime {
@@ -35,14 +38,14 @@ export class Runtime {
   readonly #lines = new Map<string, Line>();
   readonly #closing = new AbortController();
 
-  constructor({ driver, clock, watchdogMs, commandTimeoutMs, report }: RuntimeSettings) {
+  constructor({ driver, clock, watchdogMs, commandTimeoutMs, report, channels }: RuntimeSettings) {
     this.driver = driver;
     this.clock = clock;
     this.leaseClock = new LeaseClock(clock);
     this.watchdogMs = watchdogMs;
     this.commandTimeoutMs = commandTimeoutMs;
     this.report = report;
-    this.hub = new WakeHub(driver, clock, report);
+    this.hub = new WakeHub(driver, clock, report, channels);
     this.settler = new Settler(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
   }
@@ -50,6 +53,11 @@ export class Runtime {
   /** How long the server remembers the answer of a release: a caller repeats it for no longer than its time-out. */
   get rememberMs(): number {
     return Math.min(this.commandTimeoutMs * 2, Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Keys of one slot can be spoken of in one script; where there is no Cluster, all can. */
+  slotOf(key: string): number {
+    return this.driver.topology === 'cluster' ? slotOf(key) : 0;
   }
 
   get isClosed(): boolean {

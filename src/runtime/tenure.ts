@@ -44,7 +44,10 @@ export class Tenure {
   readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
-  #deadline: number;
+  /** Until when the lease can be relied on. */
+  #leaseDeadline: number;
+  /** Until when the server's last word can, where it may forget what it said. */
+  #wordDeadline = Number.POSITIVE_INFINITY;
   /** When the lease that the server last confirmed ends there, and how long it was. */
   #leaseEndsAt: number;
   #leaseMs: number;
@@ -65,7 +68,8 @@ export class Tenure {
     this.since = grant.sentAt;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
-    this.#deadline = deadlineOf(grant.sentAt, grant.leaseMs);
+    this.#leaseDeadline = deadlineOf(grant.sentAt, grant.leaseMs);
+    this.#heard(grant.sentAt);
     this.#leaseEndsAt = grant.sentAt + grant.leaseMs;
     this.#leaseMs = grant.leaseMs;
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
@@ -74,6 +78,17 @@ export class Tenure {
     runtime.watchdog.attend();
     this.#armDeadline();
     this.#watch();
+  }
+
+  /** Milliseconds that the server still owes it, by the lease that was last confirmed; at least 1. */
+  get leaseLeftMs(): number {
+    return Math.max(1, Math.ceil(this.#leaseEndsAt - this.#runtime.leaseClock.now()));
+  }
+
+  /** Whether an entry without a lease of its own lasts: the watchdog then gives it new leases. */
+  get isRenewed(): boolean {
+    for (const entry of this.#entries) if (entry.renewed) return true;
+    return false;
   }
 
   /** How often it is entered at present. */
@@ -107,7 +122,8 @@ export class Tenure {
     this.#leaseEndsAt = Math.max(this.#leaseEndsAt, sentAt + leaseMs);
     this.#leaseMs = Math.max(this.#leaseMs, leaseMs);
     if (this.isStillHeld()) {
-      this.#deadline = Math.max(this.#deadline, deadlineOf(sentAt, leaseMs));
+      this.#leaseDeadline = Math.max(this.#leaseDeadline, deadlineOf(sentAt, leaseMs));
+      this.#heard(sentAt);
       this.#suspendedMs = this.#runtime.leaseClock.suspendedMs;
       this.renewalFailing = false;
     } else if (this.#state === 'lost') {
@@ -130,7 +146,9 @@ export class Tenure {
       const count = this.#entries.size + 1;
       const answer = await this.#ask(`re-enter "${this.protocol.name}"`, async () => {
         if (this.protocol.enter === undefined) throw new ReentryError(this.protocol.name);
-        return this.protocol.enter(this.owner, count, leaseMs);
+        const entered = await this.protocol.enter(this.owner, count, leaseMs);
+        const isBack = entered === 'lost' && this.protocol.guarded !== undefined && (await this.reclaim());
+        return isBack ? this.protocol.enter(this.owner, count, leaseMs) : entered;
       });
       if (answer === 'lost') this.lose('notOwner');
       else this.prolonged(sentAt, leaseMs);
@@ -141,13 +159,35 @@ export class Tenure {
     });
   }
 
+  /**
+   * The server says that this is not held. It may have forgotten: asks for it back, or loses it. Answers whether it
+   * is held again; what is not held any more here is not asked for.
+   */
+  async reclaim(): Promise<boolean> {
+    const { guarded } = this.protocol;
+    if (guarded !== undefined && this.isStillHeld()) {
+      const sentAt = this.#runtime.leaseClock.sendTime();
+      const leaseMs = this.isRenewed ? this.#runtime.watchdogMs : this.leaseLeftMs;
+      const { owner, token } = this;
+      const answer = await guarded.reclaim({ owner, count: Math.max(1, this.count), leaseMs, token });
+      if (answer === 'held') this.prolonged(sentAt, leaseMs);
+      else this.lose(answer === 'taken' ? 'failover' : 'notOwner');
+      return answer === 'held';
+    }
+    this.lose('notOwner');
+    return false;
+  }
+
   /** Gives the tenure at least this much time from now. */
   async extend(leaseMs: number): Promise<void> {
     this.assertHeld();
     const sentAt = this.#runtime.leaseClock.sendTime();
-    const [held] = await this.#ask(`extend "${this.protocol.name}"`, () =>
-      this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]),
-    );
+    const renew = () => this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]);
+    const [held] = await this.#ask(`extend "${this.protocol.name}"`, async () => {
+      const renewed = await renew();
+      const isForgotten = renewed[0] !== 1 && this.protocol.guarded !== undefined && this.isStillHeld();
+      return isForgotten && (await this.reclaim()) ? renew() : renewed;
+    });
     if (held === 1) this.prolonged(sentAt, leaseMs);
     else this.lose('notOwner');
     this.assertHeld();
@@ -214,11 +254,26 @@ export class Tenure {
   /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
   isStillHeld(now: number = this.#runtime.leaseClock.now()): boolean {
     if (this.#state !== 'held') return false;
-    if (now < this.#deadline) return true;
+    const deadline = this.#deadline;
+    if (now < deadline) return true;
     const awakeAt = this.#runtime.clock.now() + this.#suspendedMs;
-    if (awakeAt < this.#deadline) this.lose('suspended');
+    if (awakeAt < deadline) this.lose('suspended');
     else this.lose(this.#isRenewalOverdue ? 'unreachable' : 'expired');
     return false;
+  }
+
+  get #deadline(): number {
+    return Math.min(this.#leaseDeadline, this.#wordDeadline);
+  }
+
+  /** The server said, to what was sent then, that it is held: within a grace it does not let anybody else in. */
+  #heard(sentAt: number): void {
+    const { guarded } = this.protocol;
+    if (guarded === undefined) return;
+    const reliableUntil = deadlineOf(sentAt, guarded.graceMs);
+    // Infinite only before the first word.
+    const since = this.#wordDeadline === Number.POSITIVE_INFINITY ? 0 : this.#wordDeadline;
+    this.#wordDeadline = Math.max(since, reliableUntil);
   }
 
   /** Renewals failed, or the one that is under way has not been answered. */
@@ -234,11 +289,13 @@ export class Tenure {
     });
   }
 
-  /** The watchdog is needed while an entry without a lease of its own lasts, and only then. */
+  /** The watchdog is needed while an entry without a lease of its own lasts, or the server's word has to be heard. */
   #watch(): void {
     if (this.#state !== 'held') return;
     const { watchdog } = this.#runtime;
-    if ([...this.#entries].some((entry) => entry.renewed)) watchdog.watch(this);
+    const { guarded, isCutByOthers = false } = this.protocol;
+    const mustBeHeard = (guarded !== undefined || isCutByOthers) && this.#entries.size > 0;
+    if (this.isRenewed || mustBeHeard) watchdog.watch(this);
     else watchdog.unwatch(this);
   }
 
@@ -253,8 +310,8 @@ export class Tenure {
     const leave = async () => this.protocol.leave?.(this.owner, this.#entries.size);
     try {
       const answer = await this.#ask(what, leave);
-      if (answer === 'lost') this.lose('notOwner');
-      return answer === 'held';
+      // What comes back comes back with the count that is left.
+      return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
       // The count is set to what it is by then; after the last release there is nothing to set.
       this.#runtime.settler.settle(what, this.#leaseMs, async () => this.isHeld && leave());
@@ -282,9 +339,12 @@ export class Tenure {
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
     const rememberMs = this.#doubtful ? barMs(this.#leaseMs) : this.#runtime.rememberMs;
     try {
-      const answer = await this.#ask(`release "${this.protocol.name}"`, () =>
-        this.protocol.release(this.owner, rememberMs),
-      );
+      const answer = await this.#ask(`release "${this.protocol.name}"`, async () => {
+        const released = await this.protocol.release(this.owner, rememberMs);
+        // Forgotten by a server that let nobody else in since: it was held until now.
+        const isForgotten = released === 'lost' && (await this.protocol.guarded?.isGrace());
+        return isForgotten ? 'released' : released;
+      });
       if (answer === 'lost') {
         this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason: 'notOwner' });
       }

@@ -1,7 +1,7 @@
 /**
  * Keeps holds alive while their process lives: one timer, renewals in batches.
  *
- * Every tenure is renewed at a third of the lease. A batch that fails is repeated with short pauses until
+ * Every tenure is renewed at a third of the lease, together with others of its slot. A batch that fails is repeated with short pauses until
  * its tenures are renewed, released or past their deadlines; batches do not wait for each other. The
  * deadlines themselves are the tenures' own business. The same timer notices when the event loop was
  * blocked or the machine slept.
@@ -112,20 +112,34 @@ export class Watchdog {
   /** Takes a little more than is due, so that holds taken one after another end up in one batch. */
   #renewDue(leaseNow: number): void {
     const dueBy = this.#runtime.clock.now() + this.#periodMs / 10;
-    const byKind = new Map<Renew, Tenure[]>();
+    const batches = new Map<Renew, Map<number, Tenure[]>>();
+    const leased: Tenure[] = [];
     for (const [tenure, dueAt] of this.#dueAt) {
       if (dueAt > dueBy) break;
       // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
       if (!tenure.isStillHeld(leaseNow)) continue;
       this.#dueAt.delete(tenure);
       this.#renewing.set(tenure, this.#runtime.clock.now());
-      const kind = byKind.get(tenure.protocol.renew);
-      if (kind === undefined) byKind.set(tenure.protocol.renew, [tenure]);
-      else kind.push(tenure);
+      if (!tenure.isRenewed) {
+        leased.push(tenure);
+        continue;
+      }
+      const { renew, key } = tenure.protocol;
+      const bySlot = batches.get(renew) ?? new Map<number, Tenure[]>();
+      batches.set(renew, bySlot);
+      const slot = this.#runtime.slotOf(key);
+      const together = bySlot.get(slot);
+      if (together === undefined) bySlot.set(slot, [tenure]);
+      else together.push(tenure);
     }
-    for (const [renew, due] of byKind) {
-      for (let i = 0; i < due.length; i += BATCH) void this.#renew(renew, due.slice(i, i + BATCH));
+    // All are sent in this turn, so that those for one server travel together, and none waits for another.
+    for (const [renew, bySlot] of batches) {
+      for (const due of bySlot.values()) {
+        for (let i = 0; i < due.length; i += BATCH) void this.#renew(renew, due.slice(i, i + BATCH));
+      }
     }
+    // Nothing is added to a lease of its own: what is left of it is confirmed.
+    for (const tenure of leased) void this.#renew(tenure.protocol.renew, [tenure]);
   }
 
   async #renew(renew: Renew, batch: Tenure[]): Promise<void> {
@@ -154,14 +168,24 @@ export class Watchdog {
     const keys = tenures.map((tenure) => tenure.protocol.key);
     const owners = tenures.map((tenure) => tenure.owner);
     const counts = tenures.map((tenure) => tenure.count);
-    const held = await renew(keys, this.#leaseMs, owners, counts);
+    const [first] = tenures;
+    const leaseMs = first === undefined || first.isRenewed ? this.#leaseMs : first.leaseLeftMs;
+    const held = await renew(keys, leaseMs, owners, counts);
+    const missing: Tenure[] = [];
     for (const [i, tenure] of tenures.entries()) {
-      const wanted = this.#renewing.delete(tenure);
-      if (held[i] === 1) tenure.prolonged(sentAt, this.#leaseMs);
+      if (held[i] === 1) {
+        tenure.prolonged(sentAt, leaseMs);
+        this.#settled(tenure);
+      } else if (this.#renewing.has(tenure)) missing.push(tenure);
       // A tenure released meanwhile is rightly gone from the server.
-      else if (wanted) tenure.lose('notOwner');
-      if (wanted && tenure.isHeld) this.watch(tenure);
     }
+    // Those that stay unanswered are renewed again, and then found missing again.
+    await Promise.all(missing.map((tenure) => tenure.reclaim().then(() => this.#settled(tenure))));
+  }
+
+  #settled(tenure: Tenure): void {
+    const wanted = this.#renewing.delete(tenure);
+    if (wanted && tenure.isHeld) this.watch(tenure);
   }
 
   #tellRisk(tenure: Tenure, error: unknown): void {

@@ -47,7 +47,7 @@ export const countDownLatchCountDown = defineScript<
   | { status: 'open' }
 >({
   name: 'count-down-latch/count-down',
-  sha1: '8ab9d5247eff4142ea50014a02a353503e0d7684',
+  sha1: 'a86545e496a694ae5faa847c0bf09f291346d30c',
   keys: ['latch', 'answer'],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -86,6 +86,9 @@ local function countLeft(latch)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -123,7 +126,7 @@ export const countDownLatchDelete = defineScript<
   | { status: 'missing' }
 >({
   name: 'count-down-latch/delete',
-  sha1: '73c9d9e70f3ae1ff6c4af9fa359ac91e3960ce9c',
+  sha1: 'bce323715281bdbd1b923531bc7e5a0eb95af75d',
   keys: ['latch', 'answer'],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -155,6 +158,9 @@ local function remember(answer, rememberMs, reply)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -204,7 +210,7 @@ export const countDownLatchTrySetCount = defineScript<
   | { status: 'kept' }
 >({
   name: 'count-down-latch/try-set-count',
-  sha1: 'a71d2618a68830c02137bf3dab8ae8419ebf8911',
+  sha1: '4aeeb4f3490647329d1193b1796b5e118f6b5480',
   keys: ['latch', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -241,6 +247,9 @@ local function countLeft(latch)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -277,7 +286,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '89f453e1b9c96457d5e66f449bc5ac99a4d73e32',
+  sha1: '3d7135e180bbc470aa52afd48121c8ca338634d1',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -314,6 +323,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -497,7 +509,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'free' }
 >({
   name: 'fair-lock/force-release',
-  sha1: 'a30d5e45e7dffa4e9f1900d4916d6675dfd398e0',
+  sha1: '803045f7dda1f4d2b4af6df240d9c3ed9dc9eb22',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
   args: [['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -524,6 +536,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -632,7 +647,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: '0289ed1756c2748298dc1b12398b2f09ab343105',
+  sha1: '17f7315e036226398e81c10292b80786747cf45c',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -661,6 +676,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -871,6 +889,111 @@ return { 'token', redis.call('GET', token) or '0' }
 `,
 });
 
+/** Gives a holder back what a server that took over, or started anew, does not know of, together with its token. Only within the grace; a hold that was ended meanwhile does not begin again. */
+export const fencedLockReclaim = defineScript<
+  { lock: string; ended: string; last: string; guard: string },
+  { owner: string; count: number; token: number; leaseMs: number; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'taken' }
+  | { status: 'lost' }
+>({
+  name: 'fenced-lock/reclaim',
+  sha1: '1064b04d275a082944f3bdf47a2bf288d763824e',
+  keys: ['lock', 'ended', 'last', 'guard'],
+  args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    taken: [],
+    lost: [],
+  },
+  source: `if #KEYS ~= 4 or #ARGV ~= 6 then
+  return redis.error_reply('ERR holdfast fenced-lock/reclaim: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local last = KEYS[3]
+local guard = KEYS[4]
+local owner = ARGV[1]
+local count = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/reclaim: count is not a safe integer') end
+local token = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not token or math.abs(token) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/reclaim: token is not a safe integer') end
+local leaseMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/reclaim: leaseMs is not a safe integer') end
+local graceMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/reclaim: graceMs is not a safe integer') end
+local trusted = ARGV[6]
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end
+if leaseMs < 1 or graceMs < 1 or count < 1 then
+  return redis.error_reply('ERR a lease, a grace and a count must be positive')
+end
+local known = redis.call('GET', last)
+if (tonumber(known or '0') or token) < token then
+  if known and redis.call('PTTL', last) > 0 then
+    redis.call('SET', last, string.format('%.0f', token), 'KEEPTTL')
+  else
+    redis.call('SET', last, string.format('%.0f', token))
+  end
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+  return { 'lost' }
+end
+if redis.call('EXISTS', lock) == 1 then
+  return { 'taken' }
+end
+redis.call('HSET', lock, owner, count)
+grantLease(lock, leaseMs, function()
+  redis.call('DEL', lock)
+end)
+return { 'held' }
+`,
+});
+
 /** The value for somebody who is going to write another: from here on older tokens are refused. */
 export const fencedRegisterClaim = defineScript<
   { register: string },
@@ -997,6 +1120,65 @@ return { 'written' }
 `,
 });
 
+/** Says whether strangers may be let in, or for how long only those may come back who were in before. */
+export const guardCheck = defineScript<
+  { guard: string },
+  { graceMs: number; trusted: string },
+  | { status: 'settled' }
+  | { status: 'grace'; remainingMs: number; server: string }
+>({
+  name: 'guard/check',
+  sha1: 'd565c52ceb6cb2c0debfc768761a285fe47d71b5',
+  keys: ['guard'],
+  args: [['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    settled: [],
+    grace: [['remainingMs', 'integer'], ['server', 'string']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 2 then
+  return redis.error_reply('ERR holdfast guard/check: wrong number of keys or arguments')
+end
+local guard = KEYS[1]
+local graceMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast guard/check: graceMs is not a safe integer') end
+local trusted = ARGV[2]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end
+if graceMs < 1 then
+  return redis.error_reply('ERR a grace must be positive')
+end
+local remainingMs, server = graceLeft(guard, graceMs, trusted)
+if remainingMs > 0 then
+  return { 'grace', remainingMs, server }
+end
+return { 'settled' }
+`,
+});
+
 /** Describes whatever stands under a lock's name, for people. Nothing is changed. */
 export const inspectDescribe = defineScript<
   { lock: string },
@@ -1004,22 +1186,34 @@ export const inspectDescribe = defineScript<
   | { status: 'free' }
   | { status: 'lock'; remainingMs: number; holder: string; holdCount: number }
   | { status: 'simple'; remainingMs: number; holder: string }
+  | { status: 'readWrite'; remainingMs: number; mode: string; holders: string[] }
   | { status: 'other'; type: string }
 >({
   name: 'inspect/describe',
-  sha1: '443f19331cf903b8e6174a69b656bdd433f69671',
+  sha1: '0572700798d2b59b26c427bd9231408d053c46c4',
   keys: ['lock'],
   args: [],
   replies: {
     free: [],
     lock: [['remainingMs', 'integer'], ['holder', 'string'], ['holdCount', 'integer']],
     simple: [['remainingMs', 'integer'], ['holder', 'string']],
+    readWrite: [['remainingMs', 'integer'], ['mode', 'string'], ['holders', 'string...']],
     other: [['type', 'string']],
   },
   source: `if #KEYS ~= 1 or #ARGV ~= 0 then
   return redis.error_reply('ERR holdfast inspect/describe: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
+local function listReaders(reply, lock)
+  local fields = redis.call('HGETALL', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+    end
+  end
+  return reply
+end
 local function soleHolder(lock)
   if redis.call('HLEN', lock) ~= 1 then
     return false, 0
@@ -1030,6 +1224,7 @@ end
 local function shortText(value)
   return string.sub(value, 1, 128)
 end
+local MOST_FIELDS = 10000
 local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then
   return { 'free' }
@@ -1039,6 +1234,15 @@ if kind == 'hash' then
   local holder, holdCount = soleHolder(lock)
   if holder and holdCount > 0 then
     return { 'lock', remainingMs, holder, holdCount }
+  end
+  local mode = redis.call('HGET', lock, 'mode')
+  local fields = redis.call('HLEN', lock)
+  if (mode == 'read' or mode == 'write') and fields > 1 and fields <= MOST_FIELDS then
+    local reply = { 'readWrite', remainingMs, mode }
+    listReaders(reply, lock)
+    if #reply == 3 + 2 * (fields - 1) then
+      return reply
+    end
   end
 elseif kind == 'string' and remainingMs >= 0 then
   return { 'simple', remainingMs, shortText(redis.call('GET', lock)) }
@@ -1075,30 +1279,80 @@ return {
 `,
 });
 
-/** What the server is and how it treats keys when memory is short. INFO may be forbidden: its text is then empty. */
-export const inspectServer = defineScript<
+/** Which server has the key, by its replication id, and how many replicas are connected to it. INFO may be forbidden: the id is then empty. */
+export const inspectPrimary = defineScript<
+  { lock: string },
   Record<string, never>,
-  Record<string, never>,
-  | { status: 'server'; general: string; memory: string }
+  | { status: 'primary'; server: string; replicas: number }
 >({
-  name: 'inspect/server',
-  sha1: '62127e408f0cc5804e5ef4d32c0c16944cd06ba3',
-  keys: [],
+  name: 'inspect/primary',
+  sha1: '3dfe7c4319687cacc5fb4a134f321ebd66730d37',
+  keys: ['lock'],
   args: [],
   replies: {
-    server: [['general', 'string'], ['memory', 'string']],
+    primary: [['server', 'string'], ['replicas', 'integer']],
   },
-  source: `if #KEYS ~= 0 or #ARGV ~= 0 then
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast inspect/primary: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local _ = lock
+local text = redis.pcall('INFO', 'replication')
+if type(text) ~= 'string' then
+  return { 'primary', '', 0 }
+end
+return {
+  'primary',
+  string.match(text, 'master_replid:(%x+)') or '',
+  tonumber(string.match(text, 'connected_slaves:(%d+)')) or 0,
+}
+`,
+});
+
+/** What the server is, in its own words, and what time it has. INFO may be forbidden: its text is then empty. Whether messages are taken is found out by sending one, on a channel that nobody listens to. */
+export const inspectServer = defineScript<
+  { slot: readonly string[] },
+  { publish: string; channel: string },
+  | { status: 'server'; nowMs: number; info: string; refusal: string }
+>({
+  name: 'inspect/server',
+  sha1: 'e10cf9386731e183003775e040d5b5b0ac613071',
+  keys: [],
+  variadicKey: 'slot',
+  args: [['publish', 'string'], ['channel', 'string']],
+  replies: {
+    server: [['nowMs', 'integer'], ['info', 'string'], ['refusal', 'string']],
+  },
+  source: `if #KEYS < 0 or #ARGV ~= 2 then
   return redis.error_reply('ERR holdfast inspect/server: wrong number of keys or arguments')
 end
-local function info(section)
-  local text = redis.pcall('INFO', section)
-  if type(text) == 'string' then
-    return text
-  end
-  return ''
+local slot = {}
+for i = 1, #KEYS do
+  slot[i] = KEYS[i]
 end
-return { 'server', info('server'), info('memory') }
+local publish = ARGV[1]
+local channel = ARGV[2]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local _ = slot
+local info = ''
+for _, section in ipairs({ 'server', 'memory', 'persistence', 'replication', 'cluster' }) do
+  local text = redis.pcall('INFO', section)
+  if type(text) ~= 'string' then
+    break
+  end
+  info = info .. text
+end
+local refusal = ''
+if publish ~= '' then
+  local receivers = redis.pcall(publish, channel, '')
+  if type(receivers) == 'table' then
+    refusal = receivers.err
+  end
+end
+return { 'server', string.format('%.0f', nowMs()), info, refusal }
 `,
 });
 
@@ -1247,7 +1501,7 @@ export const lockForceRelease = defineScript<
   | { status: 'free' }
 >({
   name: 'lock/force-release',
-  sha1: 'f7e194e1486042b9a2e305c50d67dbf821bf1805',
+  sha1: '6a42314f048795e73de133a0d4f05b01cc4c4887',
   keys: ['lock', 'answer'],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -1265,6 +1519,9 @@ local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/force-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -1314,6 +1571,100 @@ return { 'held' }
 `,
 });
 
+/** Gives a holder back what a server that took over, or started anew, does not know of. Only within the grace, when nobody else can have been let in; a hold that was ended meanwhile does not begin again. */
+export const lockReclaim = defineScript<
+  { lock: string; ended: string; guard: string },
+  { owner: string; count: number; leaseMs: number; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'taken' }
+  | { status: 'lost' }
+>({
+  name: 'lock/reclaim',
+  sha1: '24fca37750344630183c7e4237ee75e4da9d1a62',
+  keys: ['lock', 'ended', 'guard'],
+  args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    taken: [],
+    lost: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast lock/reclaim: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local guard = KEYS[3]
+local owner = ARGV[1]
+local count = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/reclaim: count is not a safe integer') end
+local leaseMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/reclaim: leaseMs is not a safe integer') end
+local graceMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/reclaim: graceMs is not a safe integer') end
+local trusted = ARGV[5]
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end
+if leaseMs < 1 or graceMs < 1 or count < 1 then
+  return redis.error_reply('ERR a lease, a grace and a count must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+  return { 'lost' }
+end
+if redis.call('EXISTS', lock) == 1 then
+  return { 'taken' }
+end
+redis.call('HSET', lock, owner, count)
+grantLease(lock, leaseMs, function()
+  redis.call('DEL', lock)
+end)
+return { 'held' }
+`,
+});
+
 /** Ends the owner's hold for good, however often it was entered, and wakes the waiters. */
 export const lockRelease = defineScript<
   { lock: string; ended: string },
@@ -1322,7 +1673,7 @@ export const lockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/release',
-  sha1: 'db88679563eeb4e276a727681e0a38d884f502ea',
+  sha1: '79eabe3799c1a8e95d8e1ffea0ea485a95509619',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -1341,6 +1692,9 @@ local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -1416,7 +1770,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: '5296dd54f9a1e6a86b520f644e8f06151700a5d0',
+  sha1: '3499800ebee441ef48639c159068896e94aceec0',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
@@ -1448,6 +1802,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -1568,7 +1925,7 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '783f5afde67090145dea4bb8d0c88e958b832002',
+  sha1: '8560b112bdb6be3c3d5470721aec7da61ee62144',
   keys: ['permits', 'timeouts'],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -1588,6 +1945,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -1666,7 +2026,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: '8a847f25b8ee32748a2e163f6b4893bce753b38d',
+  sha1: 'e62be5b9fdcb3eae48eebed03e176b8038075682',
   keys: ['permits', 'timeouts'],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
@@ -1688,6 +2048,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -1770,7 +2133,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: '6f2b5b598ca8718e11240ed3d1b891ec2ed7a1e4',
+  sha1: '12170e2804a2597b02d44f3d039c66d9cbd871f6',
   keys: ['permits', 'timeouts', 'ended'],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -1796,6 +2159,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -1883,7 +2249,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: '5de16a63533b188e049fd19e861504b1322add1a',
+  sha1: '9397974eee0c466907a0181b6f4ea0baa8392f9d',
   keys: ['permits', 'timeouts', 'answer'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['barMs', 'integer'], ['ids', 'bytes...']],
@@ -1931,6 +2297,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -2031,7 +2400,7 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: 'fa6812898ff882543d4ebf08602a4380746930f1',
+  sha1: 'f72489afd948085534fa0884b1faf5a144694566',
   keys: [],
   variadicKey: 'timeouts',
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
@@ -2057,6 +2426,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -2143,7 +2515,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: 'a4c004dbb2ef87e79bd4f581d44a768952ad9895',
+  sha1: '250aa4c0d84697bd4ad6425f79d41cb82174fdb4',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -2182,6 +2554,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -2273,7 +2648,7 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: 'd5d693d6b0e2a2a32f1cc560ecd4442e91fd655e',
+  sha1: '34bb218b3fbb75a543571b63cb14f0701bfb0670',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['ids', 'bytes...']],
@@ -2304,6 +2679,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -2387,7 +2765,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: '95c35fa6a2c57dfa0d6c37391f40d1397bb31167',
+  sha1: '057bf2c3b36837ff00dc1562bbcac152e51e4807',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -2427,6 +2805,9 @@ local function nowMs()
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -3462,7 +3843,7 @@ export const readWriteLockForceRelease = defineScript<
   | { status: 'free' }
 >({
   name: 'read-write-lock/force-release',
-  sha1: '9e57603e60914e88c3c7438f454fe0dc40190033',
+  sha1: 'a859a176dcb129729afdd0a5f1042f0033a9ed6b',
   keys: ['lock', 'answer'],
   args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['message', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -3482,6 +3863,9 @@ local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/force-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -3542,7 +3926,7 @@ export const readWriteLockReadAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/read-acquire',
-  sha1: '31a0b308b12c7f75ac3d27c704672c3ee56cc153',
+  sha1: 'beed50ea34f8445532fc9007056acd1140569ac7',
   keys: ['lock', 'ended', 'hold', 'waiting'],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -3590,6 +3974,10 @@ local function keepHold(hold, leaseMs)
   end
   return true
 end
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
+end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
   local leftMs = redis.pcall('PTTL', key)
@@ -3606,7 +3994,7 @@ if leaseMs < 1 then
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
   keepHold(hold, leaseMs)
-  raiseLease(lock, leaseMs)
+  raiseToHolds(lock, leaseMs, { hold }, 1, 1)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then
@@ -3655,7 +4043,7 @@ export const readWriteLockReadEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-enter',
-  sha1: '3b1e63f5e5c49037c822fd65e683314dd58fc21c',
+  sha1: '33aaff83ba8919b774ebcc7774f97863f810e4d1',
   keys: ['lock'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['leaseMs', 'integer']],
@@ -3698,6 +4086,10 @@ local function keepHold(hold, leaseMs)
     return not redis.pcall('SET', hold, '1', 'PX', lease).err
   end
   return true
+end
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
 end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
@@ -3753,6 +4145,149 @@ return { 'held' }
 `,
 });
 
+/** Gives a reader back what a server that took over, or started anew, does not know of. Only within the grace, when no writer can have been let in; a hold that was ended meanwhile does not begin again. */
+export const readWriteLockReadReclaim = defineScript<
+  { lock: string; ended: string; guard: string; holds: readonly string[] },
+  { owner: string; writer: string; leaseMs: number; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'taken' }
+  | { status: 'lost' }
+>({
+  name: 'read-write-lock/read-reclaim',
+  sha1: '25ea221330c1848476d6226afc4c677d9732c397',
+  keys: ['lock', 'ended', 'guard'],
+  variadicKey: 'holds',
+  args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    taken: [],
+    lost: [],
+  },
+  source: `if #KEYS < 3 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-reclaim: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local guard = KEYS[3]
+local holds = {}
+for i = 4, #KEYS do
+  holds[i - 3] = KEYS[i]
+end
+local owner = ARGV[1]
+local writer = ARGV[2]
+local leaseMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-reclaim: leaseMs is not a safe integer') end
+local graceMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-reclaim: graceMs is not a safe integer') end
+local trusted = ARGV[5]
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
+  end
+  return true
+end
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end
+if leaseMs < 1 or graceMs < 1 or #holds < 1 then
+  return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  for _, hold in ipairs(holds) do
+    keepHold(hold, leaseMs)
+  end
+  raiseToHolds(lock, leaseMs, holds, 1, #holds)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+  return { 'lost' }
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind')
+end
+if mode == 'write' and (writer == '' or redis.call('HEXISTS', lock, writer) == 0) then
+  return { 'taken' }
+end
+if mode then
+  redis.call('HSET', lock, owner, #holds)
+else
+  redis.call('HSET', lock, 'mode', 'read', owner, #holds)
+end
+for _, hold in ipairs(holds) do
+  redis.call('SET', hold, '1', 'PX', string.format('%.0f', leaseMs))
+end
+grantLease(lock, leaseMs, function()
+  for _, hold in ipairs(holds) do
+    redis.call('DEL', hold)
+  end
+  if mode then
+    redis.call('HDEL', lock, owner)
+  else
+    redis.call('DEL', lock)
+  end
+end)
+return { 'held' }
+`,
+});
+
 /** Ends a reader's hold for good, however often it was entered; the last one out frees the lock. */
 export const readWriteLockReadRelease = defineScript<
   { lock: string; ended: string; holds: readonly string[] },
@@ -3761,7 +4296,7 @@ export const readWriteLockReadRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-release',
-  sha1: '1e12e3e23c6c9a29770fe93d4ef75a9d54a2d431',
+  sha1: 'a6c0bb70a5811272495667070912d89404b7a497',
   keys: ['lock', 'ended'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
@@ -3785,6 +4320,9 @@ local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -3799,77 +4337,6 @@ local function listReaders(reply, lock)
     end
   end
   return reply
-end
-local FOR_EVER_MS = 9007199254740991
-local function longestHold(holds, first, last)
-  local longestMs = 0
-  for i = first, last do
-    local leftMs = redis.call('PTTL', holds[i])
-    if leftMs == -1 then
-      return FOR_EVER_MS
-    end
-    longestMs = math.max(longestMs, leftMs)
-  end
-  return longestMs
-end
-local function keepHold(hold, leaseMs)
-  local leftMs = redis.call('PTTL', hold)
-  local lease = string.format('%.0f', leaseMs)
-  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
-    return not redis.pcall('SET', hold, '1', 'PX', lease).err
-  end
-  return true
-end
-local leftMs = longestHold(holds, 1, #holds)
-for _, hold in ipairs(holds) do
-  redis.call('DEL', hold)
-end
-if redis.pcall('HDEL', lock, owner) ~= 1 then
-  if redis.call('GET', ended) == 'released' then
-    return { 'released', 1 }
-  end
-  redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
-  return { 'lost' }
-end
-redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-if redis.call('HLEN', lock) <= 1 then
-  redis.call('DEL', lock)
-  return { 'released', announce(publish, channel, '0') }
-end
-local reply = { 'released', 1 }
-if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs + 100 then
-  listReaders(reply, lock)
-end
-return reply
-`,
-});
-
-/** Gives every read hold that is still its owner's at least the lease, hold keys and lock; answers 1 or 0 for each. */
-export const readWriteLockReadRenew = defineScript<
-  { places: readonly string[] },
-  { leaseMs: number; holders: readonly string[] },
-  | { status: 'renewed'; held: number[] }
->({
-  name: 'read-write-lock/read-renew',
-  sha1: 'd89e6287c9491d27ac4d69588f979502e6fb2756',
-  keys: [],
-  variadicKey: 'places',
-  args: [['leaseMs', 'integer'], ['holders', 'string...']],
-  replies: {
-    renewed: [['held', 'integer...']],
-  },
-  source: `if #KEYS < 0 or #ARGV < 1 then
-  return redis.error_reply('ERR holdfast read-write-lock/read-renew: wrong number of keys or arguments')
-end
-local places = {}
-for i = 1, #KEYS do
-  places[i] = KEYS[i]
-end
-local leaseMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
-if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-renew: leaseMs is not a safe integer') end
-local holders = {}
-for i = 2, #ARGV do
-  holders[i - 1] = ARGV[i]
 end
 local function raiseLease(key, leaseMs)
   if redis.call('PTTL', key) < leaseMs then
@@ -3896,18 +4363,100 @@ local function keepHold(hold, leaseMs)
   end
   return true
 end
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
+end
+local leftMs = longestHold(holds, 1, #holds)
+for _, hold in ipairs(holds) do
+  redis.call('DEL', hold)
+end
+if redis.pcall('HDEL', lock, owner) ~= 1 then
+  if redis.call('GET', ended) == 'released' then
+    return { 'released', 1 }
+  end
+  redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+  return { 'lost' }
+end
+redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+if redis.call('HLEN', lock) <= 1 then
+  redis.call('DEL', lock)
+  return { 'released', announce(publish, channel, '0') }
+end
+local reply = { 'released', 1 }
+if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs + 100 then
+  listReaders(reply, lock)
+end
+return reply
+`,
+});
+
+/** Gives every read hold that is still its owner's at least its lease, hold keys and lock; answers 1 or 0 for each. */
+export const readWriteLockReadRenew = defineScript<
+  { places: readonly string[] },
+  { holders: readonly string[] },
+  | { status: 'renewed'; held: number[] }
+>({
+  name: 'read-write-lock/read-renew',
+  sha1: '1993edcf598245a5d25fd36ee5169081845a11d7',
+  keys: [],
+  variadicKey: 'places',
+  args: [['holders', 'string...']],
+  replies: {
+    renewed: [['held', 'integer...']],
+  },
+  source: `if #KEYS < 0 or #ARGV < 0 then
+  return redis.error_reply('ERR holdfast read-write-lock/read-renew: wrong number of keys or arguments')
+end
+local places = {}
+for i = 1, #KEYS do
+  places[i] = KEYS[i]
+end
+local holders = {}
+for i = 1, #ARGV do
+  holders[i] = ARGV[i]
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local FOR_EVER_MS = 9007199254740991
+local function longestHold(holds, first, last)
+  local longestMs = 0
+  for i = first, last do
+    local leftMs = redis.call('PTTL', holds[i])
+    if leftMs == -1 then
+      return FOR_EVER_MS
+    end
+    longestMs = math.max(longestMs, leftMs)
+  end
+  return longestMs
+end
+local function keepHold(hold, leaseMs)
+  local leftMs = redis.call('PTTL', hold)
+  local lease = string.format('%.0f', leaseMs)
+  if leftMs < leaseMs and leftMs ~= -1 and redis.call('PEXPIRE', hold, lease) == 0 then
+    return not redis.pcall('SET', hold, '1', 'PX', lease).err
+  end
+  return true
+end
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
+end
 local reply = { 'renewed' }
 local place = 1
-for i = 1, #holders, 2 do
+for i = 1, #holders, 3 do
   local lock = places[place]
-  local count = tonumber(holders[i + 1])
+  local count, leaseMs = tonumber(holders[i + 1]), tonumber(holders[i + 2])
   local held = redis.pcall('HEXISTS', lock, holders[i]) == 1
   if held then
     held = false
     for hold = place + 1, place + count do
       held = keepHold(places[hold], leaseMs) or held
     end
-    raiseLease(lock, leaseMs)
+    raiseToHolds(lock, leaseMs, places, place + 1, place + count)
   end
   reply[#reply + 1] = held and 1 or 0
   place = place + 1 + count
@@ -3977,21 +4526,23 @@ return { 'held' }
 `,
 });
 
-/** Removes the readers whose hold keys are all gone, and brings the TTL of the lock down to the leases that are left. */
+/** Judges the readers that stay after a release, as Redisson does: the lock gets the longest time that one of their hold keys has left, and is freed when there is none. */
 export const readWriteLockSweep = defineScript<
   { lock: string; holds: readonly string[] },
   { publish: string; channel: string; readers: readonly string[] },
   | { status: 'free'; announced: number }
-  | { status: 'kept'; remainingMs: number }
+  | { status: 'kept' }
+  | { status: 'changed'; readers: string[] }
 >({
   name: 'read-write-lock/sweep',
-  sha1: '021eea2fde162d5e9c35e426e1376026f67fe8a2',
+  sha1: '7962b89c36588eee9936b113c4ddb697d2be7d72',
   keys: ['lock'],
   variadicKey: 'holds',
   args: [['publish', 'string'], ['channel', 'string'], ['readers', 'string...']],
   replies: {
     free: [['announced', 'integer']],
-    kept: [['remainingMs', 'integer']],
+    kept: [],
+    changed: [['readers', 'string...']],
   },
   source: `if #KEYS < 1 or #ARGV < 2 then
   return redis.error_reply('ERR holdfast read-write-lock/sweep: wrong number of keys or arguments')
@@ -4009,10 +4560,28 @@ for i = 3, #ARGV do
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
   return 0
+end
+local function listReaders(reply, lock)
+  local fields = redis.call('HGETALL', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+    end
+  end
+  return reply
+end
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4034,9 +4603,14 @@ local function keepHold(hold, leaseMs)
   end
   return true
 end
-local expected = 0
-for i = 2, #readers, 2 do
-  expected = expected + (tonumber(readers[i]) or 0)
+local function raiseToHolds(lock, leaseMs, holds, first, last)
+  local longestMs = longestHold(holds, first, last)
+  raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
+end
+local counts, expected = {}, 0
+for i = 1, #readers, 2 do
+  counts[readers[i]] = readers[i + 1]
+  expected = expected + (tonumber(readers[i + 1]) or 0)
 end
 if #readers % 2 == 1 or expected ~= #holds then
   return redis.error_reply('ERR the hold keys do not fit the readers')
@@ -4046,50 +4620,48 @@ if not mode then
   return { 'free', 1 }
 end
 if mode ~= 'read' then
-  return { 'kept', redis.call('PTTL', lock) }
+  return { 'kept' }
 end
-local alive, longestMs, last = 0, 0, 0
-for i = 1, #readers, 2 do
-  local first = last + 1
-  last = last + tonumber(readers[i + 1])
-  if redis.call('HGET', lock, readers[i]) == readers[i + 1] then
-    local leftMs = longestHold(holds, first, last)
-    if leftMs > 0 then
-      alive = alive + 1
-      longestMs = math.max(longestMs, leftMs)
-    else
-      redis.call('HDEL', lock, readers[i])
-    end
-  end
+local present = { 'changed' }
+listReaders(present, lock)
+local asSeen = #present == #readers + 1
+for i = 2, #present, 2 do
+  asSeen = asSeen and counts[present[i]] == present[i + 1]
 end
-local fields = redis.call('HLEN', lock)
-if fields == 1 then
+if not asSeen then
+  return present
+end
+local longestMs = longestHold(holds, 1, #holds)
+if longestMs == 0 then
   redis.call('DEL', lock)
   return { 'free', announce(publish, channel, '0') }
 end
-if fields == alive + 1 and longestMs < redis.call('PTTL', lock) then
+local leftMs = redis.call('PTTL', lock)
+if longestMs ~= leftMs and longestMs ~= FOR_EVER_MS then
   redis.call('PEXPIRE', lock, longestMs)
-  announce(publish, channel, '0')
+  if longestMs < leftMs then
+    announce(publish, channel, '0')
+  end
 end
-return { 'kept', redis.call('PTTL', lock) }
+return { 'kept' }
 `,
 });
 
-/** Takes the lock for a new writer, or says how long it is taken and, when by readers, by whom. */
+/** Takes the lock for a new writer, or says how long it is taken and how. */
 export const readWriteLockWriteAcquire = defineScript<
   { lock: string; ended: string; waiting: string },
   { owner: string; leaseMs: number; noteMs: number },
   | { status: 'held' }
-  | { status: 'busy'; remainingMs: number; mode: string; readers: string[] }
+  | { status: 'busy'; remainingMs: number; mode: string }
   | { status: 'ended' }
 >({
   name: 'read-write-lock/write-acquire',
-  sha1: '6db54270f2a7b77dc5334161e78bc5c5f2726022',
+  sha1: '716c44fc1fe6f656519759aabb1c5a449e9b9c38',
   keys: ['lock', 'ended', 'waiting'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['noteMs', 'integer']],
   replies: {
     held: [],
-    busy: [['remainingMs', 'integer'], ['mode', 'string'], ['readers', 'string...']],
+    busy: [['remainingMs', 'integer'], ['mode', 'string']],
     ended: [],
   },
   source: `if #KEYS ~= 3 or #ARGV ~= 3 then
@@ -4103,16 +4675,6 @@ local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-acquire: leaseMs is not a safe integer') end
 local noteMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not noteMs or math.abs(noteMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-acquire: noteMs is not a safe integer') end
-local function listReaders(reply, lock)
-  local fields = redis.call('HGETALL', lock)
-  for i = 1, #fields, 2 do
-    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
-      reply[#reply + 1] = fields[i]
-      reply[#reply + 1] = fields[i + 1]
-    end
-  end
-  return reply
-end
 local function nowMs()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -4161,11 +4723,109 @@ if noteMs > 0 then
   redis.pcall('ZADD', waiting, string.format('%.0f', now + noteMs), owner)
   raiseLease(waiting, noteMs)
 end
-local reply = { 'busy', redis.call('PTTL', lock), mode }
-if mode == 'read' then
-  listReaders(reply, lock)
+return { 'busy', redis.call('PTTL', lock), mode }
+`,
+});
+
+/** Gives a writer back what a server that took over, or started anew, does not know of. Only within the grace, when nobody else can have been let in; a hold that was ended meanwhile does not begin again. */
+export const readWriteLockWriteReclaim = defineScript<
+  { lock: string; ended: string; guard: string },
+  { owner: string; reader: string; count: number; leaseMs: number; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'taken' }
+  | { status: 'lost' }
+>({
+  name: 'read-write-lock/write-reclaim',
+  sha1: 'b17d8cc4f4d69531f34f110cb0577ac32afc0ce5',
+  keys: ['lock', 'ended', 'guard'],
+  args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    taken: [],
+    lost: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 6 then
+  return redis.error_reply('ERR holdfast read-write-lock/write-reclaim: wrong number of keys or arguments')
 end
-return reply
+local lock = KEYS[1]
+local ended = KEYS[2]
+local guard = KEYS[3]
+local owner = ARGV[1]
+local reader = ARGV[2]
+local count = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-reclaim: count is not a safe integer') end
+local leaseMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-reclaim: leaseMs is not a safe integer') end
+local graceMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-reclaim: graceMs is not a safe integer') end
+local trusted = ARGV[6]
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end
+if leaseMs < 1 or graceMs < 1 or count < 1 then
+  return redis.error_reply('ERR a lease, a grace and a count must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+  return { 'lost' }
+end
+local fields = redis.call('HLEN', lock)
+local readsAlone = fields == 2 and reader ~= '' and redis.call('HEXISTS', lock, reader) == 1
+if fields > 0 and not readsAlone then
+  return { 'taken' }
+end
+redis.call('HSET', lock, 'mode', 'write', owner, count)
+grantLease(lock, leaseMs, function()
+  if readsAlone then
+    redis.call('HSET', lock, 'mode', 'read')
+    redis.call('HDEL', lock, owner)
+  else
+    redis.call('DEL', lock)
+  end
+end)
+return { 'held' }
 `,
 });
 
@@ -4177,7 +4837,7 @@ export const readWriteLockWriteRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-release',
-  sha1: 'ea17196e6bd3d17276323989f22a951ec172cee6',
+  sha1: 'b15cce9c8b2df1e4ca76a4e53cf6a564a28f4442',
   keys: ['lock', 'ended', 'waiting'],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4197,6 +4857,9 @@ local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4248,7 +4911,7 @@ export const semaphoreAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'semaphore/acquire',
-  sha1: 'e391be87e5979247399a5155c01627113da93c3a',
+  sha1: '9d762c43122ce4a5530493f73184883b1e79dd5f',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['takenMs', 'integer'], ['shortMs', 'integer']],
   replies: {
@@ -4283,6 +4946,9 @@ local function remember(answer, rememberMs, reply)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4331,7 +4997,7 @@ export const semaphoreAddPermits = defineScript<
   | { status: 'added'; announced: number }
 >({
   name: 'semaphore/add-permits',
-  sha1: '94cf8e4dea5efff17bacbeb07e82eb6cbbce693e',
+  sha1: '16505e08521374845ef9ef7c694e531df4962318',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4364,6 +5030,9 @@ local function remember(answer, rememberMs, reply)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4465,7 +5134,7 @@ export const semaphoreRelease = defineScript<
   | { status: 'released'; announced: number }
 >({
   name: 'semaphore/release',
-  sha1: 'ac4bc1fb90f94ac0b39d88192db1d51af73af19e',
+  sha1: '793dd7cd4bcd573e8d070168109e8dd8fd512c7c',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4501,6 +5170,9 @@ local function ignoreFullMemory(answer)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4538,7 +5210,7 @@ export const semaphoreReleaseIfExists = defineScript<
   | { status: 'missing' }
 >({
   name: 'semaphore/release-if-exists',
-  sha1: 'a62e3a82a6710e2897bd5726a12ec70f5697375c',
+  sha1: '6721ad616aa0ed1fe3dc959ef29955f7b65833c4',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4575,6 +5247,9 @@ local function ignoreFullMemory(answer)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4615,7 +5290,7 @@ export const semaphoreTrySetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'semaphore/try-set-permits',
-  sha1: '2f92c4a33e572a81efadddb64a4912d52ed7a372',
+  sha1: 'ec4bc78ff44f96fa40149c686339ac8abc6c8af5',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['ttlMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4651,6 +5326,9 @@ local function remember(answer, rememberMs, reply)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4688,7 +5366,7 @@ export const semaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'semaphore/undo',
-  sha1: '2e88d909a1e15c05e1765244ecb90e0143d9966d',
+  sha1: 'f58f735377b1aa34960a7dfa813e99743cbc7bc4',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4725,6 +5403,9 @@ local function ignoreFullMemory(answer)
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4841,7 +5522,7 @@ export const simpleLockForceRelease = defineScript<
   | { status: 'free' }
 >({
   name: 'simple-lock/force-release',
-  sha1: 'be78f9c8c4d83d146106ae97d0310d0b9d68d141',
+  sha1: '78fce44e8e5ddea1828f02544655e8e900ac8da9',
   keys: ['lock', 'answer'],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4859,6 +5540,9 @@ local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/force-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end
@@ -4878,6 +5562,85 @@ return { 'released', announce(publish, channel, '0') }
 `,
 });
 
+/** Gives a holder back what a server that took over, or started anew, does not know of. Only within the grace, when nobody else can have been let in; a hold that was ended meanwhile does not begin again. */
+export const simpleLockReclaim = defineScript<
+  { lock: string; ended: string; guard: string },
+  { owner: string; leaseMs: number; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'taken' }
+  | { status: 'lost' }
+>({
+  name: 'simple-lock/reclaim',
+  sha1: '7aa9c2c01b6b4a8d8c632a2d61a408e1c1ead473',
+  keys: ['lock', 'ended', 'guard'],
+  args: [['owner', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    taken: [],
+    lost: [],
+  },
+  source: `if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR holdfast simple-lock/reclaim: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local ended = KEYS[2]
+local guard = KEYS[3]
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/reclaim: leaseMs is not a safe integer') end
+local graceMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/reclaim: graceMs is not a safe integer') end
+local trusted = ARGV[4]
+local function raiseLease(key, leaseMs)
+  if redis.call('PTTL', key) < leaseMs then
+    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end
+if leaseMs < 1 or graceMs < 1 then
+  return redis.error_reply('ERR a lease and a grace must be positive')
+end
+local holder = redis.call('GET', lock)
+if holder == owner then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+  return { 'lost' }
+end
+if holder then
+  return { 'taken' }
+end
+redis.call('SET', lock, owner, 'PX', leaseMs)
+return { 'held' }
+`,
+});
+
 /** Deletes the plain lock if it is still the owner's, and wakes the waiters. */
 export const simpleLockRelease = defineScript<
   { lock: string; ended: string },
@@ -4886,7 +5649,7 @@ export const simpleLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/release',
-  sha1: 'b2c73df2da87041cc6d36a787d0031fa2655d6cd',
+  sha1: '0f44757d2c37355078ea4cd87e08ec7d3e10d85c',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -4905,6 +5668,9 @@ local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
   if type(receivers) == 'number' then
     return 1
   end

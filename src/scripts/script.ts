@@ -4,12 +4,13 @@
  * `generated.ts` describes every script; positions come from there and are never typed by hand. What an
  * error of the server means is decided elsewhere: all but NOSCRIPT pass through untouched.
  */
+import { createHash } from 'node:crypto';
 import type { Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
 import { DriverError } from '../errors.ts';
 
-type KeyValues = Readonly<Record<string, string | readonly string[]>>;
+export type KeyValues = Readonly<Record<string, string | readonly string[]>>;
 type ArgumentScalar = string | number | Buffer;
-type ArgumentValues = Readonly<Record<string, ArgumentScalar | readonly ArgumentScalar[]>>;
+export type ArgumentValues = Readonly<Record<string, ArgumentScalar | readonly ArgumentScalar[]>>;
 
 type ArgumentKind = 'string' | 'integer' | 'bytes';
 /** `...` marks the last argument of a script that takes any number of them. */
@@ -44,13 +45,17 @@ export class Script<Keys extends KeyValues, Args extends ArgumentValues, Reply e
   readonly name: string;
   readonly sha1: string;
   readonly source: string;
+  readonly #descriptor: ScriptDescriptor<Keys, Args, Reply>;
   readonly #keys: readonly string[];
   readonly #variadicKey: string | undefined;
   readonly #args: readonly (readonly [name: string, type: ArgumentType])[];
   // A Map, because a word such as `constructor` would be found on any object.
   readonly #replies: ReadonlyMap<string, Fields>;
+  /** What `behind` has made, by what it was put behind. */
+  readonly #behind = new WeakMap<object, unknown>();
 
   constructor(descriptor: ScriptDescriptor<Keys, Args, Reply>) {
+    this.#descriptor = descriptor;
     this.name = descriptor.name;
     this.sha1 = descriptor.sha1;
     this.source = descriptor.source;
@@ -78,6 +83,43 @@ export class Script<Keys extends KeyValues, Args extends ArgumentValues, Reply e
       reply = await driver.eval(this.source, keyList, argumentList);
     }
     return this.#decode(reply);
+  }
+
+  /**
+   * This script behind another: both run as one, and this one only if the first answers `pass`. Any other answer of
+   * the first is the reply. Neither may take a variable number of keys or arguments.
+   */
+  behind<
+    FirstKeys extends KeyValues,
+    FirstArgs extends ArgumentValues,
+    FirstReply extends { status: string },
+  >(
+    first: Script<FirstKeys, FirstArgs, FirstReply>,
+    pass: FirstReply['status'],
+  ): Script<Keys & FirstKeys, Args & FirstArgs, Reply | FirstReply> {
+    type Both = Script<Keys & FirstKeys, Args & FirstArgs, Reply | FirstReply>;
+    const known = this.#behind.get(first) as Both | undefined;
+    if (known !== undefined) return known;
+    const [before, own] = [first.#descriptor, this.#descriptor];
+    const source = `local function cut(list, count)
+  local tail = {}
+  for i = count, 1, -1 do tail[i] = table.remove(list) end
+  return tail
+end
+local verdict = (function(KEYS, ARGV)
+${before.source}end)(cut(KEYS, ${before.keys.length}), cut(ARGV, ${before.args.length}))
+if verdict[1] ~= '${pass}' then return verdict end
+${own.source}`;
+    const both: Both = new Script({
+      name: `${own.name} behind ${before.name}`,
+      sha1: createHash('sha1').update(source).digest('hex'),
+      source,
+      keys: [...own.keys, ...before.keys],
+      args: [...own.args, ...before.args],
+      replies: { ...own.replies, ...before.replies } as Record<(Reply | FirstReply)['status'], Fields>,
+    });
+    this.#behind.set(first, both);
+    return both;
   }
 
   #orderKeys(keys: KeyValues): string[] {

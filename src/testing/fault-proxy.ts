@@ -63,14 +63,14 @@ class RunningProxy implements FaultProxy {
   readonly pace = { delayMs: 0, fragmentBytes: 0 };
   readonly holds: HoldRule[] = [];
   readonly swallows: SwallowRule[] = [];
-  readonly #target: { host: string; port: number };
+  readonly #target: { readonly host: string; readonly port: number };
   readonly #links = new Set<ProxyLink>();
   #listener: Server | undefined;
   #port = 0;
   #accepted = 0;
   #isBlackhole = false;
 
-  constructor(target: { host: string; port: number }) {
+  constructor(target: { readonly host: string; readonly port: number }) {
     this.#target = target;
   }
 
@@ -170,12 +170,14 @@ class RunningProxy implements FaultProxy {
 
   #accept(client: Socket): void {
     this.#accepted += 1;
-    this.#links.add(new ProxyLink(client, this.#isBlackhole ? undefined : this.#target, this));
+    const { host, port } = this.#target;
+    this.#links.add(new ProxyLink(client, this.#isBlackhole ? undefined : { host, port }, this));
   }
 }
 
 /**
- * Starts a fault proxy on a free port of 127.0.0.1 in front of a server.
+ * Starts a fault proxy on a free port of 127.0.0.1 in front of a server. Where it leads is looked up for every
+ * connection: change the target, drop the connections, and clients find another server at the same address.
  *
  * @example
  * ```ts
@@ -190,7 +192,7 @@ export async function startFaultProxy(target: {
   readonly host: string;
   readonly port: number;
 }): Promise<FaultProxy> {
-  const proxy = new RunningProxy({ host: target.host, port: target.port });
+  const proxy = new RunningProxy(target);
   for (let attempt = 1; ; attempt += 1) {
     try {
       await proxy.listen(await findFreePort());

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LockOptions } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { subscribersOf, untilWaiting } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -18,7 +17,7 @@ export function describeAbort(context: Context, kind: Kind): void {
     ];
 
     it.each(ways)('%s: takes nothing for a signal that is aborted already', async (_way, take) => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const reason = new Error('changed my mind before');
       expect(await rejection(take(lock, { signal: AbortSignal.abort(reason) }))).toBe(reason);
@@ -29,7 +28,7 @@ export function describeAbort(context: Context, kind: Kind): void {
 
     it.each(ways)('%s: stops waiting at once and leaves no trace', async (_way, take) => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       const controller = new AbortController();
@@ -48,7 +47,7 @@ export function describeAbort(context: Context, kind: Kind): void {
     });
 
     it.each(ways)('%s: gives back what the server grants after the abort', async (_way, take) => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       // Once with everything cached and connected, so that the attempt below is on its way when it is aborted.
       await (await lock.lock()).unlock();
@@ -64,7 +63,7 @@ export function describeAbort(context: Context, kind: Kind): void {
     });
 
     it('has no effect once the lock is held', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const controller = new AbortController();
       const hold = await lock.lock({ signal: controller.signal });
@@ -77,7 +76,7 @@ export function describeAbort(context: Context, kind: Kind): void {
 
     it('passes the turn of the head of the line to the next', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(theirs, randomName());
       const hold = await kind.of(ours, lock.name).lock();
       const head = new AbortController();
@@ -94,7 +93,7 @@ export function describeAbort(context: Context, kind: Kind): void {
 
     it('does not take a wake-up along that was meant for the next', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(theirs, randomName());
       for (let round = 0; round < 5; round += 1) {
         const hold = await kind.of(ours, lock.name).lock();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, DriverError, type Holdfast, type Lock, OptionError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { itWithProcess, openShared, ownServer } from '../harness/servers.ts';
+import { itWithProcess, ownServer } from '../harness/servers.ts';
 import type { Context } from './context.ts';
 import { KINDS, type Kind, SIMPLE } from './kinds.ts';
 import { rejection } from './moments.ts';
@@ -92,9 +92,15 @@ export function describeBadInput(context: Context): void {
         { watchdogMs: 99 },
         { mapName: 'prefix' },
         { closeOnSignals: 'yes' },
-        { replicas: 1 },
-        { replicas: 'majority' },
-        { guard: true },
+        { replicas: -1 },
+        { replicas: 'most' },
+        { replicaTimeoutMs: 3_000, commandTimeoutMs: 3_000 },
+        { guard: 'yes' },
+        { guard: {} },
+        { guard: { graceMs: 99 } },
+        { guard: { graceMs: 5_000, lease: 1 } },
+        { guard: true, watchdogMs: 30_001 },
+        { guard: { graceMs: 10_000 } },
         { shardedPubSub: true },
         { watchdog: 5_000 },
         { leaseMs: 5_000 },
@@ -120,7 +126,7 @@ export function describeBadInput(context: Context): void {
       'is left untouched by %s',
       async (_, kind) => {
         const client = await context.client();
-        const raw = await openShared();
+        const raw = await context.raw();
         const contents: [string, string[]][] = [
           ['RPUSH', ['a', 'b']],
           ['SADD', ['a']],
@@ -155,7 +161,7 @@ export function describeBadInput(context: Context): void {
 
     it('is a lock that somebody else holds when it looks like one', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const [hash, text] = [randomName(), randomName()];
       await raw.command('HSET', hash, 'name', 'Ada', 'born', '1815');
       await raw.command('SET', text, 'a page of text');

@@ -2,7 +2,7 @@
  * Other clients, played with plain Redis commands by the rules that Redisson and redlock-style libraries follow.
  */
 import { randomUUID } from 'node:crypto';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Kind } from './kinds.ts';
 
@@ -15,9 +15,9 @@ export function channelOf(name: string): string {
 export class RedissonByHand {
   readonly owner = `${randomUUID()}:37`;
   readonly name: string;
-  readonly #raw: RawConnection;
+  readonly #raw: RawView;
 
-  constructor(raw: RawConnection, name: string) {
+  constructor(raw: RawView, name: string) {
     this.#raw = raw;
     this.name = name;
   }
@@ -46,9 +46,9 @@ const COMPARE_AND_DELETE =
 export class RedlockByHand {
   readonly owner = randomUUID().replaceAll('-', '');
   readonly name: string;
-  readonly #raw: RawConnection;
+  readonly #raw: RawView;
 
-  constructor(raw: RawConnection, name: string) {
+  constructor(raw: RawView, name: string) {
     this.#raw = raw;
     this.name = name;
   }
@@ -63,19 +63,19 @@ export class RedlockByHand {
 }
 
 /** Somebody else's hold of a lock of that kind. */
-export function byHand(raw: RawConnection, { layout }: Kind, name: string): RedissonByHand | RedlockByHand {
+export function byHand(raw: RawView, { layout }: Kind, name: string): RedissonByHand | RedlockByHand {
   return layout === 'hash' ? new RedissonByHand(raw, name) : new RedlockByHand(raw, name);
 }
 
 /** How many connections listen for the releases of a lock. */
-export async function subscribersOf(raw: RawConnection, name: string): Promise<number> {
+export async function subscribersOf(raw: RawView, name: string): Promise<number> {
   const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
   return Number(count);
 }
 
 /** Resolves when this many processes wait for the lock; for a kind that does not listen, right away. */
 export async function untilWaiting(
-  raw: RawConnection,
+  raw: RawView,
   kind: Kind,
   name: string,
   processes = 1,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ClosedError, Holdfast, type Lock } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, ownProxy, sharedServer } from '../harness/servers.ts';
+import { ownProxy, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { subscribersOf, untilWaiting } from './by-hand.ts';
 import type { BringYourOwn, Context } from './context.ts';
@@ -13,7 +13,7 @@ export function describeClose(context: Context): void {
   describe('closing a client', () => {
     it('turns waiters away with ClosedError', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await ours.getLock(name).lock();
       const lock = theirs.getLock(name);
@@ -39,13 +39,13 @@ export function describeClose(context: Context): void {
       const closing = client.close();
       for (const error of await Promise.all(refused)) expect(error).toBeInstanceOf(ClosedError);
       await closing;
-      const raw = await openShared();
+      const raw = await context.raw();
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
     it('tells holders and releases what they hold', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lost: unknown[] = [];
       client.on('lost', ({ reason }) => lost.push(reason));
       const holds = await Promise.all(KINDS.map((kind) => kind.of(client, randomName()).lock()));
@@ -120,7 +120,7 @@ export function describeClose(context: Context): void {
         await closing.getLock(name).lock();
       }
       expect(() => other.getLock(name)).toThrow(ClosedError);
-      const raw = await openShared();
+      const raw = await context.raw();
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
@@ -148,7 +148,7 @@ export function describeBringYourOwn(context: BringYourOwn): void {
       const name = randomName();
       const hold = await other.getLock(name).lock();
       const waiter = rejection(client.getLock(name).lock());
-      const raw = await openShared();
+      const raw = await context.raw();
       await untilWaiting(raw, REENTRANT, name);
       // While it waits, the user's client is no subscriber: that is a connection of its own.
       expect(await user.ping()).toBe('PONG');

@@ -78,11 +78,11 @@ describe('connecting', () => {
     expect(await rejection(Holdfast.connect({ url }))).toBeInstanceOf(OptionError);
   });
 
-  it('refuses topologies and promises that it does not have', async () => {
+  it('refuses targets that make no sense, and promises that it does not have', async () => {
     const nodes = [{ host: '127.0.0.1', port: 6379 }];
     const targets = [
-      { sentinels: nodes, name: 'mymaster' },
-      { cluster: nodes },
+      { sentinels: nodes },
+      { cluster: nodes, sentinels: nodes, name: 'mymaster' },
       { master: nodes[0], replicas: nodes },
       { replicas: nodes },
       { url: 'redis://127.0.0.1', hostname: 'typo' },

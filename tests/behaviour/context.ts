@@ -1,31 +1,42 @@
 /**
- * Who a behaviour suite speaks through: the client library it runs with, and clients made of it.
+ * Who a behaviour suite speaks through: the client library it runs with, clients made of it, and what looks at
+ * the servers beside them.
  *
  * Every client counts as a process of its own: it has its own id, connections and lines. It is closed when
  * the test ends, and its user's client after it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createCluster } from 'redis';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
 import { type ClientOptions, Holdfast } from '../../src/index.ts';
-import { sharedServer } from '../harness/servers.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
+import { openShared, openSharedCluster, sharedCluster, sharedServer } from '../harness/servers.ts';
 
-/** Where a client connects; the server that all tests share when left out. */
-export interface Address {
+/** A server, or a node of a Cluster. */
+interface Place {
   readonly host: string;
   readonly port: number;
+}
+
+interface Settings {
   readonly username?: string;
   readonly password?: string;
   readonly keyPrefix?: string;
 }
 
+/** Where a client connects, and how; without a host to the server or Cluster that all tests share. */
+export type Address = (Place & Settings) | (Settings & { readonly host?: never });
+
 export interface Context {
   readonly title: string;
   /** What `capabilities()` calls the library. */
   readonly library: string;
+  readonly topology: 'standalone' | 'cluster';
   /** A fresh client. */
   client(options?: ClientOptions, address?: Address): Promise<Holdfast>;
+  /** What looks at the shared servers beside every client; closed when the test ends. */
+  raw(): Promise<RawView>;
 }
 
 /** A user's client as some library makes it, seen from a test. */
@@ -41,19 +52,37 @@ export interface BringYourOwn extends Context {
   userClient(address?: Address): Promise<UserClient>;
 }
 
+/** The servers that all tests share. */
+type Servers = Pick<Context, 'topology' | 'raw'> & { shared(): Promise<Place> };
+
+const ONE_SERVER: Servers = {
+  topology: 'standalone',
+  raw: openShared,
+  shared: async () => sharedServer(),
+};
+
+const CLUSTER: Servers = {
+  topology: 'cluster',
+  raw: openSharedCluster,
+  shared: async () => (await sharedCluster()).addresses[0] as Place,
+};
+
 function bringYourOwn(
   title: string,
   library: string,
-  open: (address: Address) => Promise<UserClient>,
+  open: (address: Place & Settings) => Promise<UserClient>,
+  { shared, raw, topology }: Servers = ONE_SERVER,
 ): BringYourOwn {
-  const userClient = async (address: Address = sharedServer()) => {
-    const user = await open(address);
+  const userClient = async (address: Address = {}) => {
+    const user = await open(address.host === undefined ? { ...(await shared()), ...address } : address);
     onTestFinished(() => user.close());
     return user;
   };
   return {
     title,
     library,
+    topology,
+    raw,
     userClient,
     async client(options, address) {
       const { redis } = await userClient(address);
@@ -98,16 +127,69 @@ export const throughNodeRedis = bringYourOwn('node-redis 6', 'node-redis', async
   return { redis, ping: () => redis.ping(), close: () => redis.destroy() };
 });
 
+/** Knows no key prefix. */
+export const throughGlide = bringYourOwn('Valkey GLIDE 2', 'valkey-glide', async (address) => {
+  // Loaded here, so that only the files that use it wait for its native part.
+  const { createGlide } = await import('../harness/valkey-glide.ts');
+  const redis = await createGlide(address);
+  return { redis, ping: () => redis.ping(), close: () => redis.close() };
+});
+
+export const throughIoredisCluster = bringYourOwn(
+  'a Cluster of ioredis 6',
+  'ioredis',
+  async ({ host, port, keyPrefix }) => {
+    const redis = new Cluster([{ host, port }], keyPrefix === undefined ? {} : { keyPrefix });
+    redis.on('error', () => {});
+    await redis.ping().catch(() => {});
+    return { redis, ping: () => redis.ping(), close: () => redis.disconnect() };
+  },
+  CLUSTER,
+);
+
+export const throughNodeRedisCluster = bringYourOwn(
+  'a Cluster of node-redis 6',
+  'node-redis',
+  async ({ host, port, keyPrefix }) => {
+    const redis = createCluster({
+      rootNodes: [{ socket: { host, port } }],
+      ...(keyPrefix !== undefined && { keyPrefix }),
+    });
+    redis.on('error', () => {});
+    await redis.connect();
+    return { redis, ping: () => redis.ping(), close: () => redis.destroy() };
+  },
+  CLUSTER,
+);
+
 /** Connections of our own. */
 export const throughConnect: Context = {
   title: 'Holdfast.connect',
   library: 'ioredis',
-  async client(options, address = sharedServer()) {
-    const { host, port, username, password } = address;
+  topology: 'standalone',
+  raw: openShared,
+  async client(options, address = {}) {
+    const { username, password } = address;
+    const { host, port } = address.host === undefined ? sharedServer() : address;
     const target = { host, port, username, password };
     return closedAtEnd(await Holdfast.connect(target, { ...PATIENT, ...options }));
   },
 };
+
+type Declare<Test> = (title: string, test: Test, timeoutMs?: number) => void;
+
+/**
+ * What declares a test, or a group of them, about one server: one of its own, one behind a proxy, one whose
+ * commands are counted. Contexts of a Cluster leave it out, because it is run by those of one server.
+ *
+ * @param declare what declares it there: `it`, `itWithProcess`, `describe` …
+ */
+export function onOneServer<Test = () => void | Promise<void>>(
+  { topology }: Context,
+  declare: Declare<Test>,
+): Declare<Test> {
+  return topology === 'standalone' ? declare : () => {};
+}
 
 /** Nothing may be rejected without anybody hearing of it, in any test of the file that calls this. */
 export function forbidUnhandledRejections(): void {

@@ -1,9 +1,9 @@
 /** The count-down latch: closing, counting, opening, and sharing it with Redisson. */
 import { describe, expect, it } from 'vitest';
 import { ClosedError, type CountDownLatch, DriverError, OptionError } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { itWithProcess, openShared, ownServer } from '../harness/servers.ts';
+import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { rejection, timed } from './moments.ts';
@@ -14,7 +14,7 @@ const WELL_BEFORE_POLL_MS = 2_000;
 
 const channelOf = (name: string) => `redisson_countdownlatch__channel__{${name}}`;
 
-async function untilWaiting(raw: RawConnection, name: string, processes = 1): Promise<void> {
+async function untilWaiting(raw: RawView, name: string, processes = 1): Promise<void> {
   await eventually(async () => {
     const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
     return Number(count) === processes;
@@ -24,10 +24,10 @@ async function untilWaiting(raw: RawConnection, name: string, processes = 1): Pr
 async function closed(
   context: Context,
   count: number,
-): Promise<{ latch: CountDownLatch; raw: RawConnection; name: string }> {
+): Promise<{ latch: CountDownLatch; raw: RawView; name: string }> {
   const latch = (await context.client()).getCountDownLatch(randomName());
   expect(await latch.trySetCount(count)).toBe(true);
-  return { latch, raw: await openShared(), name: latch.name };
+  return { latch, raw: await context.raw(), name: latch.name };
 }
 
 export function describeCountDownLatch(context: Context): void {
@@ -64,7 +64,7 @@ export function describeCountDownLatch(context: Context): void {
     });
 
     it('takes the 0 that Java leaves behind for an open latch', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(randomName());
       await raw.command('SET', latch.name, '0');
       expect(await latch.await({ waitMs: 0 })).toBe(true);
@@ -75,7 +75,7 @@ export function describeCountDownLatch(context: Context): void {
     it.each([0, -1, 1.5, Number.NaN, 2 ** 53, '2'])('refuses a count of %s', async (wrong) => {
       const latch = (await context.client()).getCountDownLatch(randomName());
       expect(await rejection(latch.trySetCount(wrong as number))).toBeInstanceOf(OptionError);
-      expect(await (await openShared()).command('EXISTS', latch.name)).toBe(0);
+      expect(await (await context.raw()).command('EXISTS', latch.name)).toBe(0);
     });
 
     it('refuses options it does not know', async () => {
@@ -85,7 +85,7 @@ export function describeCountDownLatch(context: Context): void {
     });
 
     it('leaves alone what is not a latch', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(randomName());
       await raw.command('RPUSH', latch.name, 'data');
       for (const call of [
@@ -185,7 +185,7 @@ export function describeCountDownLatch(context: Context): void {
       const latch = client.getCountDownLatch(randomName());
       await latch.trySetCount(1);
       const waiter = latch.await();
-      await untilWaiting(await openShared(), latch.name);
+      await untilWaiting(await context.raw(), latch.name);
       const closing = client.close();
       expect(await rejection(waiter)).toBeInstanceOf(ClosedError);
       await closing;
@@ -226,9 +226,9 @@ export function describeCountDownLatch(context: Context): void {
     });
 
     it('tells Java of closing with 1 and of opening with 0, which also follows a deletion', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(randomName());
-      const listener = await openShared();
+      const listener = await context.raw();
       await listener.subscribe(channelOf(latch.name));
       const heard: string[] = [];
       listener.onMessage(({ message }) => heard.push(message));
@@ -243,7 +243,7 @@ export function describeCountDownLatch(context: Context): void {
     });
 
     it('keeps the odd channel of a name with braces', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(`{${randomName()}}:start`);
       await latch.trySetCount(1);
       const waiter = latch.await();

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
-import { describeWithProcess, openRaw, openShared, ownServer } from '../harness/servers.ts';
+import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { subscribersOf, untilWaiting } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -96,7 +96,7 @@ export function describeCrowd(context: Context): void {
 
     it('can share one signal, without a warning and without a trace', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = client.getLock(randomName());
       const hold = await lock.lock();
       const controller = new AbortController();
@@ -160,7 +160,7 @@ export function describeCrowd(context: Context): void {
   describe('a subscription', () => {
     it('is one for each lock that is waited for, however many wait', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const names = [randomName(), randomName(), randomName()];
       const holds = await Promise.all(names.map((name) => ours.getLock(name).lock()));
       const waiters = names.flatMap((name) => [1, 2, 3].map(() => theirs.getLock(name).lock()));

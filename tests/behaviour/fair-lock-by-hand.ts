@@ -3,8 +3,7 @@
  * queue and the times, and nothing of ours.
  */
 import { randomUUID } from 'node:crypto';
-import type { RawConnection } from '../../src/testing/index.ts';
-import { openShared } from '../harness/servers.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 
 export const queueOf = (name: string) => `redisson_lock_queue:{${name}}`;
 export const timeoutsOf = (name: string) => `redisson_lock_timeout:{${name}}`;
@@ -16,13 +15,13 @@ const WAIT_MS = 300_000;
 
 export class FairByHand {
   readonly owner = `${randomUUID()}:41`;
-  readonly #raw: RawConnection;
-  readonly #calls: RawConnection;
+  readonly #raw: RawView;
+  readonly #calls: RawView;
   readonly #name: string;
   #called = 0;
   #onCall: (() => void) | undefined;
 
-  private constructor(raw: RawConnection, calls: RawConnection, name: string) {
+  private constructor(raw: RawView, calls: RawView, name: string) {
     this.#raw = raw;
     this.#calls = calls;
     this.#name = name;
@@ -30,7 +29,7 @@ export class FairByHand {
 
   /** Listens on its own channel from the start, which Redisson does before its second try. */
   static async meet(name: string): Promise<FairByHand> {
-    const waiter = new FairByHand(await openShared(), await openShared(), name);
+    const waiter = new FairByHand(await context.raw(), await context.raw(), name);
     await waiter.#calls.subscribe(ownChannelOf(name, waiter.owner));
     waiter.#calls.onMessage(() => {
       waiter.#called += 1;
@@ -105,12 +104,12 @@ export class FairByHand {
 }
 
 /** Everybody in the queue, first come first. */
-export async function queueIn(raw: RawConnection, name: string): Promise<string[]> {
+export async function queueIn(raw: RawView, name: string): Promise<string[]> {
   return (await raw.command('LRANGE', queueOf(name), 0, -1)) as string[];
 }
 
 /** Which keys of the queue there are. */
-export async function traceIn(raw: RawConnection, name: string): Promise<string[]> {
+export async function traceIn(raw: RawView, name: string): Promise<string[]> {
   const keys = [queueOf(name), timeoutsOf(name), seenOf(name)];
   const there = await Promise.all(keys.map((key) => raw.command('EXISTS', key)));
   return keys.filter((_, i) => there[i] === 1);

@@ -1,9 +1,9 @@
 /** The fair lock: everything a lock does, in the order people came, together with Redisson's waiters. */
 import { describe, expect, it } from 'vitest';
 import { AcquireTimeoutError, ClosedError, type Hold, NotHeldError, ReentryError } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { itWithProcess, openRaw, openShared, ownServer } from '../harness/servers.ts';
+import { itWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { describeAbort } from './abort.ts';
 import { type Context, forbidUnhandledRejections } from './context.ts';
@@ -50,7 +50,7 @@ const NON_REENTRANT_FAIR: Kind = {
 const OUTSIDERS = ['java:1'];
 
 /** Resolves with the queue once this many wait, each of ours with its subscription acknowledged. */
-async function untilQueued(raw: RawConnection, name: string, waiters: number): Promise<string[]> {
+async function untilQueued(raw: RawView, name: string, waiters: number): Promise<string[]> {
   let queue: string[] = [];
   await eventually(async () => {
     queue = (await queueIn(raw, name)).filter((owner) => !OUTSIDERS.includes(owner));
@@ -62,7 +62,7 @@ async function untilQueued(raw: RawConnection, name: string, waiters: number): P
   return queue;
 }
 
-async function diesAt(raw: RawConnection, name: string, owner: string): Promise<number> {
+async function diesAt(raw: RawView, name: string, owner: string): Promise<number> {
   return Number(await raw.command('ZSCORE', timeoutsOf(name), owner));
 }
 
@@ -92,7 +92,7 @@ function describeOrder(context: Context): void {
   describe('the order', () => {
     it('is that of the joins, across processes', async () => {
       const clients = await Promise.all([1, 2, 3].map(() => context.client()));
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const [first] = clients;
       const hold = (await first?.getFairLock(name).lock()) as Hold;
@@ -114,7 +114,7 @@ function describeOrder(context: Context): void {
 
     it('is one with the waiters of Redisson, who call us and are called by us', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await ours.getFairLock(name).lock();
       const served: string[] = [];
@@ -147,7 +147,7 @@ function describeOrder(context: Context): void {
 
     it('keeps the arithmetic of Redisson whole: after many turns of both kinds the times are where they belong', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const [holder, first, last] = [
         await FairByHand.meet(name),
@@ -177,7 +177,7 @@ function describeOrder(context: Context): void {
 
     it('is not that of tryLock without waiting: it passes nobody by', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const java = await FairByHand.meet(name);
       const hold = await ours.getFairLock(name).lock();
@@ -196,7 +196,7 @@ function describeLeaving(context: Context): void {
   describe('leaving the queue', () => {
     it('gives exactly the own wait back to those behind', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const [holder, behind] = [await FairByHand.meet(name), await FairByHand.meet(name)];
       await holder.acquire();
@@ -221,7 +221,7 @@ function describeLeaving(context: Context): void {
           await context.client(),
           await context.client(),
         ];
-        const raw = await openShared();
+        const raw = await context.raw();
         const name = randomName();
         const holder = await ours.getFairLock(name).lock();
         const giveUp = new AbortController();
@@ -250,7 +250,7 @@ function describeLeaving(context: Context): void {
 
     it('leaves no trace behind a withLock that waited in vain', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       await using _hold = await ours.getFairLock(name).lock();
       const refused = rejection(theirs.getFairLock(name).withLock(() => 'never', { waitMs: 100 }));
@@ -260,7 +260,7 @@ function describeLeaving(context: Context): void {
 
     it('leaves no trace when the attempt itself is aborted on its way', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       await using _hold = await ours.getFairLock(name).lock();
       const lock = theirs.getFairLock(name);
@@ -277,7 +277,7 @@ function describeLeaving(context: Context): void {
 
     it('leaves no trace when the waiting itself fails', async () => {
       const client = await context.client({ fairWaitMs: 400 });
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const holder = await FairByHand.meet(name);
       await holder.acquire();
@@ -291,7 +291,7 @@ function describeLeaving(context: Context): void {
 
     it('is not needed where a name of another type is refused, untouched', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       await raw.command('SET', name, 'data', 'PX', 60_000);
       expect(await rejection(client.getFairLock(name).lock())).toMatchObject({ code: 'ERR_DRIVER' });
@@ -305,7 +305,7 @@ function describeRelease(context: Context): void {
   describe('releasing', () => {
     it('what one does not hold is never a success, though nobody hold it', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = client.getFairLock(randomName());
       expect(await rejection(lock.unlock({ owner: client.owner() }))).toBeInstanceOf(NotHeldError);
       const hold = await lock.lock();
@@ -315,7 +315,7 @@ function describeRelease(context: Context): void {
 
     it('by force calls the head', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = ours.getFairLock(randomName());
       const java = await FairByHand.meet(lock.name);
       await java.acquire();
@@ -355,7 +355,7 @@ function describePatience(context: Context): void {
   describe('who waits', () => {
     it('keeps its place longer than fairWaitMs, though Redisson’s waiters stand behind it', async () => {
       const client = await context.client({ fairWaitMs: 400 });
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const [holder, behind] = [await FairByHand.meet(name), await FairByHand.meet(name)];
       await holder.acquire({ leaseMs: 300 });
@@ -399,7 +399,7 @@ function describePatience(context: Context): void {
 
     it('gets in as soon as Redisson’s dead head is over, by the server’s clock', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       await raw.command('RPUSH', queueOf(name), 'java:1');
       await raw.command('ZADD', timeoutsOf(name), Date.now() + 700, 'java:1');
@@ -423,7 +423,7 @@ function describePatience(context: Context): void {
 
     it('has waits that fit the wait it was given, and at most fairWaitMs', async () => {
       const client = await context.client({ fairWaitMs: 60_000 });
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const holder = await FairByHand.meet(name);
       await holder.acquire({ leaseMs: 30_000 });

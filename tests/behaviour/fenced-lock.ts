@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { ClosedError, OptionError, ReentryError, StaleTokenError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, forbidUnhandledRejections } from './context.ts';
 
@@ -45,7 +44,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('goes on rising when the server has lost the last token', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const lock = (await context.client()).getFencedLock(name);
       const before = await lock.withLock(({ token }) => token);
@@ -54,7 +53,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('shares its keys with the plain lock and with a Redisson client that counts tokens by hand', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const client = await context.client();
       const lock = client.getFencedLock(name);
@@ -75,7 +74,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('forgets the token after its retention only when told to', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const [kept, forgotten] = [randomName(), randomName()];
       await client.getFencedLock(kept).withLock(() => {});
@@ -86,7 +85,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('is not entered where its owner holds it as a plain lock, which has no token', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const name = randomName();
       const [plain, fenced] = [client.getLock(name), client.getFencedLock(name)];
@@ -143,7 +142,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('lock({ leaseMs }) has that lease, and tryLock() tries once', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await (await context.client()).getFencedLock(name).lock({ leaseMs: 200_000 });
       const remainingMs = Number(await raw.command('PTTL', name));
@@ -155,7 +154,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('in a multi lock with a lease, the lease is the lock’s and never the token’s', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const [fenced, plain] = [client.getFencedLock(randomName()), client.getLock(randomName())];
       const both = client.getMultiLock(fenced, plain);
@@ -175,7 +174,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('puts its keys where Redisson has them, also for names with braces', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const random = randomName();
       for (const [name, tokenKey, registerKey] of [
@@ -192,7 +191,7 @@ export function describeFencedLock(context: Context): void {
     });
 
     it('a register refuses the late write of a holder that slept past its lease', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const [sleeper, next] = [await context.client(), await context.client()];
       const late = await sleeper.getFencedLock(name).lock({ leaseMs: 300 });

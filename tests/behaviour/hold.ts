@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Hold, LeaseLostError, NotHeldError, OptionError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { byHand, untilWaiting } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -13,7 +12,7 @@ export function describeHold(context: Context, kind: Kind): void {
   describe('the hold', () => {
     it('says its name and its owner, which is what stands in Redis', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const lock = kind.of(client, name);
       const hold = await lock.lock();
@@ -25,7 +24,7 @@ export function describeHold(context: Context, kind: Kind): void {
 
     it('is given back once: the second unlock says the same and does nothing', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       expect(await Promise.all([hold.unlock(), hold.unlock()])).toEqual([true, true]);
@@ -58,7 +57,7 @@ export function describeHold(context: Context, kind: Kind): void {
     });
 
     it('is prolonged by extend, and never shortened', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(await context.client(), name).lock({ leaseMs: 5_000 });
       await hold.extend(60_000);
@@ -70,7 +69,7 @@ export function describeHold(context: Context, kind: Kind): void {
     });
 
     it('refuses to be prolonged by what is no time', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(await context.client(), name).lock({ leaseMs: 60_000 });
       for (const bad of [0, -1, 1.5, Number.NaN, 2 ** 53, '5' as never, undefined as never]) {
@@ -82,7 +81,7 @@ export function describeHold(context: Context, kind: Kind): void {
 
     it('finds out from extend and from unlock that the server knows it no more', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const reasons: string[] = [];
       client.on('lost', ({ reason }) => reasons.push(reason));
       const extended = await kind.of(client, randomName()).lock();
@@ -102,7 +101,7 @@ export function describeHold(context: Context, kind: Kind): void {
 
     it('leaves alone what somebody else holds by now', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(client, name).lock();
       await raw.command('DEL', name);
@@ -116,7 +115,7 @@ export function describeHold(context: Context, kind: Kind): void {
 
     it('is taken away by forceUnlock of the same client, which is told as forced', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(ours, randomName());
       const hold = await lock.lock();
       const { signal } = hold;
@@ -143,7 +142,7 @@ export function describeHold(context: Context, kind: Kind): void {
 
     it('is asked about through the lock: locked, by whom, how often, for how long', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const me = client.owner();
       const lock = kind.of(client, randomName());
       const ask = async () => [
@@ -176,7 +175,7 @@ export function describeHold(context: Context, kind: Kind): void {
 
     it('counts as held only by the word of the server', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const me = client.owner();
       const lock = kind.of(client, randomName());
       await lock.lock({ owner: me });
@@ -195,7 +194,7 @@ export function describeHoldOverTime(context: Context): void {
     it(
       'lasts as long as it was prolonged, and is lost after that',
       forEach(KINDS, async (kind) => {
-        const raw = await openShared();
+        const raw = await context.raw();
         const hold = await kind.of(await context.client(), randomName()).lock({ leaseMs: 2_000 });
         const { tookMs } = await timed(async () => {
           await hold.extend(4_000);
@@ -211,7 +210,7 @@ export function describeHoldOverTime(context: Context): void {
       'answers false to unlock after its lease, and frees nobody else',
       forEach(KINDS, async (kind) => {
         const [ours, theirs] = [await context.client(), await context.client()];
-        const raw = await openShared();
+        const raw = await context.raw();
         const name = randomName();
         const hold = await kind.of(ours, name).lock({ leaseMs: 200 });
         const next = await kind.of(theirs, name).lock();
@@ -239,7 +238,7 @@ export function describeHoldOverTime(context: Context): void {
       'gives up what was held for longer than maxHoldMs, and lets the next in',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
-        const raw = await openShared();
+        const raw = await context.raw();
         const lock = kind.of(client, randomName());
         const { result: hold, tookMs } = await timed(async () => {
           const taken = await lock.lock({ maxHoldMs: 300 });
@@ -260,7 +259,7 @@ export function describeHoldOverTime(context: Context): void {
       'gives up at maxHoldMs also what has the longest lease there is',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
-        const raw = await openShared();
+        const raw = await context.raw();
         const lock = kind.of(client, randomName());
         const hold = await lock.lock({ leaseMs: Number.MAX_SAFE_INTEGER, maxHoldMs: 100 });
         expect(await whenAborted(hold.signal)).toMatchObject({ reason: 'maxHold' });
@@ -291,7 +290,7 @@ export function describeHoldOverTime(context: Context): void {
       'is told at the next renewal when another client forced it out',
       forEach(KINDS, async (kind) => {
         const [ours, theirs] = [await context.client({ watchdogMs: 3_000 }), await context.client()];
-        const raw = await openShared();
+        const raw = await context.raw();
         const name = randomName();
         const hold = await kind.of(ours, name).lock();
         const { signal } = hold;

@@ -2,7 +2,7 @@
  * The kinds of locks that share one interface, and what tests must know to look at them from outside.
  */
 import type { Holdfast, Lock } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 
 export interface Kind {
   readonly title: string;
@@ -67,7 +67,7 @@ export const SPINNING_KINDS = KINDS.filter((kind) => !kind.listens);
 
 /** Who holds the lock according to Redis itself, and how often it entered; null when nobody does. */
 export async function holderOf(
-  raw: RawConnection,
+  raw: RawView,
   { layout }: Kind,
   key: string,
 ): Promise<{ owner: string; count: number } | null> {

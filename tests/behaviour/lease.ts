@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type ClientEvents, type Hold, LeaseLostError } from '../../src/index.ts';
 import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { forEach, holderOf, KINDS, type Kind } from './kinds.ts';
@@ -13,7 +13,7 @@ import { timed, whenAborted } from './moments.ts';
 export function describeLease(context: Context, kind: Kind): void {
   describe('the lease', () => {
     it('is the watchdog time when none is given, 30 s by default', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(await context.client(), name).lock();
       const leftMs = Number(await raw.command('PTTL', name));
@@ -25,7 +25,7 @@ export function describeLease(context: Context, kind: Kind): void {
     });
 
     it('is what the client was told with watchdogMs', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       await kind.of(await context.client({ watchdogMs: 100_000 }), name).lock();
       const leftMs = Number(await raw.command('PTTL', name));
@@ -34,7 +34,7 @@ export function describeLease(context: Context, kind: Kind): void {
     });
 
     it('is leaseMs when that is given', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const take: ((lock: ReturnType<Kind['of']>) => Promise<unknown>)[] = [
         (lock) => lock.lock({ leaseMs: 7_000 }),
@@ -51,7 +51,7 @@ export function describeLease(context: Context, kind: Kind): void {
     });
 
     it('may be as long as numbers go', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const lock = kind.of(await context.client(), name);
       // As milliseconds of an absolute time this must still fit the server's 64 bits.
@@ -69,7 +69,7 @@ export function describeLeaseOverTime(context: Context): void {
     it(
       'is renewed by the watchdog for as long as the hold lasts, and no longer',
       forEach(KINDS, async (kind) => {
-        const raw = await openShared();
+        const raw = await context.raw();
         const client = await context.client({ watchdogMs: 2_000 });
         const name = randomName();
         const hold = await kind.of(client, name).lock();
@@ -93,7 +93,7 @@ export function describeLeaseOverTime(context: Context): void {
     it(
       'ends when leaseMs was given: nobody renews it, and the next gets in',
       forEach(KINDS, async (kind) => {
-        const raw = await openShared();
+        const raw = await context.raw();
         const [ours, theirs] = [await context.client({ watchdogMs: 300 }), await context.client()];
         const name = randomName();
         const lost: ClientEvents['lost'][] = [];
@@ -108,7 +108,7 @@ export function describeLeaseOverTime(context: Context): void {
     it(
       'is over for its holder before it is over for the server',
       forEach(KINDS, async (kind) => {
-        const raw = await openShared();
+        const raw = await context.raw();
         const name = randomName();
         const hold = await kind.of(await context.client(), name).lock({ leaseMs: 5_000 });
         const leftAtAbort = new Promise((resolve) => {
@@ -151,7 +151,7 @@ export function describeLeaseOverTime(context: Context): void {
 
     it('ends with its process: the lock of one that was killed comes free after its lease', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
       const child = spawnChild(script, { args: [sharedServer().url, name, '2000'] });

@@ -4,14 +4,13 @@
  */
 import { describe, expect, it } from 'vitest';
 import { LeaseLostError, NotHeldError, ReentryError } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { Room, rejection, whenAborted } from './moments.ts';
 
-async function countsOf(raw: RawConnection, names: readonly string[]): Promise<number[]> {
+async function countsOf(raw: RawView, names: readonly string[]): Promise<number[]> {
   const counts: number[] = [];
   for (const name of names) {
     const [, count = '0'] = (await raw.command('HGETALL', name)) as string[];
@@ -26,7 +25,7 @@ async function pair(context: Context, watchdogMs = 30_000) {
   const name = randomName();
   const names = [`${name}:a`, `${name}:b`];
   const [a, b] = [one.getLock(`${name}:a`), two.getLock(`${name}:b`)];
-  return { one, two, names, a, b, multi: one.getMultiLock(a, b), raw: await openShared() };
+  return { one, two, names, a, b, multi: one.getMultiLock(a, b), raw: await context.raw() };
 }
 
 export function describeHeldMultiLock(context: Context): void {
@@ -240,7 +239,7 @@ function describeReentry(context: Context): void {
 
     it('throws where a member is not reentrant, and leaves the outer hold as it was', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const names = [`${name}:a`, `${name}:b`];
       const multi = client.getMultiLock(client.getLock(`${name}:a`), client.getNonReentrantLock(`${name}:b`));

@@ -5,9 +5,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcquireTimeoutError, ClosedError, Holdfast, type Lock, OptionError } from '../../src/index.ts';
 import { fairQueueKey, fairTimeoutKey, tokenKey } from '../../src/keys.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { itWithProcess, openShared, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
+import { itWithProcess, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, forbidUnhandledRejections } from './context.ts';
 import { Room, rejection, timed } from './moments.ts';
@@ -26,7 +26,7 @@ const KINDS: readonly (readonly [string, KindOf])[] = [
   ['writeLock', (client, name) => client.getReadWriteLock(name).writeLock()],
 ];
 
-async function existing(raw: RawConnection, names: readonly string[]): Promise<string[]> {
+async function existing(raw: RawView, names: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const name of names) if ((await raw.command('EXISTS', name)) === 1) found.push(name);
   return found;
@@ -65,7 +65,7 @@ function describeTaking(context: Context): void {
   describe('taking', () => {
     it('takes one lock of each kind, of two clients, and frees them all', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const locks = [...oneOfEach(one), ...oneOfEach(two)];
       const multi = one.getMultiLock(...locks);
       const hold = await multi.lock();
@@ -79,7 +79,7 @@ function describeTaking(context: Context): void {
 
     it.each(KINDS)('keeps nothing when one of them is taken: %s', async (_, kindOf) => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       // The one that is taken comes first, in the middle and last in the order.
       for (const [before, after] of [
@@ -113,7 +113,7 @@ function describeTaking(context: Context): void {
 
     it('is had as soon as the last of them comes free, whatever its place', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       for (const place of ['a', 'b', 'c']) {
         const name = randomName();
         const names = ['a', 'b', 'c'].map((letter) => `${name}:${letter}`);
@@ -198,7 +198,7 @@ function describeGivingUp(context: Context): void {
   describe('giving up', () => {
     it('frees what was held when the time is over, and says who is in the way', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const [a, b] = twoNames();
       await using theirs = await two.getLock(b).lock();
       const multi = one.getMultiLock(one.getLock(a), one.getLock(b));
@@ -212,7 +212,7 @@ function describeGivingUp(context: Context): void {
 
     it('when aborted: rejects with the reason at once and leaves nothing behind', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const [a, b] = twoNames();
       await using _theirs = await two.getFairLock(b).lock();
       const controller = new AbortController();
@@ -229,7 +229,7 @@ function describeGivingUp(context: Context): void {
 
     it('when aborted with attempts on their way: they come to nothing', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const locks = oneOfEach(client);
       const multi = client.getMultiLock(...locks);
       await multi.withLock(() => undefined);
@@ -246,7 +246,7 @@ function describeGivingUp(context: Context): void {
 
     it('when the client of one member is closed: the others are freed', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       for (const [open, closed] of [twoNames(), twoNames().reverse()]) {
         const leaving = await context.client();
         const multi = one.getMultiLock(one.getLock(open as string), leaving.getLock(closed as string));
@@ -263,7 +263,7 @@ function describeGivingUp(context: Context): void {
 
     it('does not happen when a member is lost while others are waited for: it starts over', async () => {
       const [one, two, three] = [await context.client(), await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const [a, b] = twoNames();
       const last = await two.getLock(b).lock();
       const waiting = one.getMultiLock(one.getLock(a), one.getLock(b)).lock();
@@ -285,7 +285,7 @@ function describeLeases(context: Context): void {
   describe('leases', () => {
     it('do not run out while others are waited for, and start anew with the last', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const [a, b] = twoNames();
       const leaseMs = 1_500;
       const theirs = await two.getLock(b).lock();
@@ -308,7 +308,7 @@ function describeLeases(context: Context): void {
 
     it('are those of the locks alone: tokens and queues keep theirs, and so does somebody else', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const [fenced, fair, plain] = [`${name}:a`, `${name}:b`, `${name}:c`];
       const theirs = await two.getLock(plain).lock();
@@ -368,7 +368,7 @@ function describeWhatIsRefused(context: Context): void {
 
     it('for a lock named twice through two clients, which would wait for itself', async () => {
       const [one, two] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const error = await rejection(one.getMultiLock(one.getLock(name), two.getLock(name)).lock());
       expect(error).toBeInstanceOf(OptionError);

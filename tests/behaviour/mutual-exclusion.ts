@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import type { Context } from './context.ts';
 import { holderOf, type Kind } from './kinds.ts';
 import { Room } from './moments.ts';
@@ -42,7 +41,7 @@ export function describeMutualExclusion(context: Context, kind: Kind): void {
 
     it('takes any name that is text', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const id = randomName();
       for (const name of [`${id} ü 漢字 🔒`, `${id}\n\0\t"`, `${id}*?[a]`, id + 'x'.repeat(5_000)]) {
         const hold = await kind.of(client, name).lock();
@@ -54,7 +53,7 @@ export function describeMutualExclusion(context: Context, kind: Kind): void {
     });
 
     it('lets no update be lost when three processes of two tasks each count together', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const clients = await Promise.all([1, 2, 3].map(() => context.client()));
       const [name, counter] = [randomName(), randomName()];
       const room = new Room();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { OptionError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { RedissonByHand, RedlockByHand } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -18,7 +18,7 @@ export function describeNames(context: Context): void {
         return `${prefix}/${name}`;
       };
       const [ours, theirs] = [await context.client({ mapName }), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = ours.getLock('order');
       expect(lock.name).toBe('order');
       const hold = await lock.lock();
@@ -55,7 +55,7 @@ export function describeKeyPrefix(context: Context): void {
       const keyPrefix = `${randomName('prefix')}:`;
       const mapName = (name: string) => name.toUpperCase();
       const client = await context.client({ mapName }, { ...sharedServer(), keyPrefix });
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = client.getLock('order');
       const redisson = new RedissonByHand(raw, `${keyPrefix}ORDER`);
       const hold = await lock.lock();
@@ -86,7 +86,7 @@ export function describeInspection(context: Context): void {
   describe('inspection', () => {
     it('describes what stands under a name', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const [free, held, simple, list, data] = Array.from({ length: 5 }, () => randomName());
       const names = { free, held, simple, list, data } as Record<string, string>;
       const inspect = (which: string) => client.inspect(names[which] as string);
@@ -118,9 +118,42 @@ export function describeInspection(context: Context): void {
       await raw.command('DEL', list as string, data as string);
     });
 
+    it('describes a read/write lock: how it is held, by whom and how often', async () => {
+      const client = await context.client();
+      const name = randomName();
+      const lock = client.getReadWriteLock(name);
+      const me = client.owner();
+      const writing = await lock.writeLock().lock({ owner: me, leaseMs: 60_000 });
+      const reading = await lock.readLock().lock({ owner: me, leaseMs: 60_000 });
+      await lock.readLock().lock({ owner: me, leaseMs: 60_000 });
+      const description = await client.inspect(name);
+      expect(description).toEqual({
+        key: name,
+        kind: 'readWrite',
+        mode: 'write',
+        holders: [
+          { holder: writing.owner, holdCount: 1 },
+          { holder: reading.owner, holdCount: 2 },
+        ],
+        remainingMs: expect.any(Number),
+      });
+      const { remainingMs } = description as { remainingMs: number };
+      expect(remainingMs).toBeGreaterThan(55_000);
+      expect(remainingMs).toBeLessThanOrEqual(60_000);
+      await writing.unlock();
+      const other = await lock.readLock().lock();
+      expect(await client.inspect(name)).toMatchObject({
+        mode: 'read',
+        holders: [
+          { holder: reading.owner, holdCount: 2 },
+          { holder: other.owner, holdCount: 1 },
+        ],
+      });
+    });
+
     it('lists the locks that match a pattern, whoever holds them, and nothing else', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const id = randomName();
       const hold = await client.getLock(`${id}:a`).lock();
       const simple = await client.getSimpleLock(`${id}:b`).lock();
@@ -129,36 +162,61 @@ export function describeInspection(context: Context): void {
       await raw.command('SET', `${id}:d`, 'a cached page', 'PX', 60_000);
       await raw.command('HSET', `${id}:e`, 'visits', 7);
       await (await client.getLock(`${id}:f`).lock()).unlock();
+      const writing = await client.getReadWriteLock(`${id}:g`).writeLock().lock();
+      const reading = await client.getReadWriteLock(`${id}:h`).readLock().lock();
+      await raw.command('HSET', `${id}:i`, 'mode', 'read', 'chapter', 7);
       const found = await client.list(`${id}:*`);
       expect(found).toMatchObject([
         { key: `${id}:a`, kind: 'lock', holder: hold.owner, holdCount: 1 },
         { key: `${id}:b`, kind: 'simple', holder: simple.owner },
         { key: `${id}:c`, kind: 'lock', holder: redisson.owner, holdCount: 1 },
+        { key: `${id}:g`, kind: 'readWrite', mode: 'write', holders: [{ holder: writing.owner }] },
+        { key: `${id}:h`, kind: 'readWrite', mode: 'read', holders: [{ holder: reading.owner }] },
       ]);
-      expect(found).toHaveLength(3);
+      expect(found).toHaveLength(5);
       expect(await client.list(`${id}:none`)).toEqual([]);
       expect((await client.list()).map(({ key }) => key)).toEqual(
         expect.arrayContaining([`${id}:a`, `${id}:b`, `${id}:c`]),
       );
-      await raw.command('DEL', `${id}:d`, `${id}:e`);
+      await raw.command('DEL', `${id}:d`, `${id}:e`, `${id}:i`);
+    });
+
+    it('lists no part of a rate limiter or a semaphore, though some are strings that expire', async () => {
+      const client = await context.client();
+      const raw = await context.raw();
+      const id = randomName();
+      const limiter = client.getRateLimiter(id);
+      await limiter.trySetRate({ mode: 'overall', rate: 5, intervalMs: 60_000, keepAliveMs: 60_000 });
+      expect(await limiter.tryAcquire(2)).toBe(true);
+      expect(await raw.command('GET', `{${id}}:value`)).toBe('3');
+      expect(await raw.command('PTTL', `{${id}}:value`)).toBeGreaterThan(0);
+      const semaphore = client.getSemaphore(`${id}:permits`);
+      await semaphore.trySetPermits(3, 60_000);
+      expect(await semaphore.tryAcquire()).toBe(true);
+      expect(await client.list(`*${id}*`)).toEqual([]);
     });
 
     it('says what was found out about the server and chosen', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const info = String(await raw.command('INFO', 'server'));
       const version = /^(?:valkey|redis)_version:(.*?)\r?$/m.exec(
         info.replace(/^redis_version.*valkey/s, 'valkey'),
       );
       expect(await client.capabilities()).toEqual({
         library: context.library,
+        topology: 'standalone',
+        primaries: 1,
+        info: true,
         server: info.includes('valkey_version') ? 'valkey' : 'redis',
         version: version?.[1],
         evictionPolicy: expect.any(String),
         mayEvictLocks: false,
-        replicas: 0,
-        guard: false,
-        shardedPubSub: false,
+        persistence: { appendOnly: false, failing: false },
+        replicas: { connected: 0, required: 0, obstacle: null, stopsAlone: false },
+        guard: { on: false, graceMs: 30_000, obstacle: null },
+        pubSub: 'plain',
+        clockSkewMs: 0,
       });
     });
   });

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReentryError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import type { Context } from './context.ts';
 import { holderOf, NON_REENTRANT } from './kinds.ts';
 import { Room, rejection } from './moments.ts';
@@ -11,7 +10,7 @@ export function describeNonReentrant(context: Context): void {
   describe('a non-reentrant lock', () => {
     it('throws when its owner takes it again, and leaves the hold as it is', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = client.getNonReentrantLock(randomName());
       const me = client.owner();
       const hold = await lock.lock({ owner: me, leaseMs: 60_000 });

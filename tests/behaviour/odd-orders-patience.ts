@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { HoldfastError, OutcomeUnknownError } from '../../src/index.ts';
 import { latchChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
-import { describeWithProcess, openShared, ownProxy, ownServer } from '../harness/servers.ts';
+import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { rejection, timed } from './moments.ts';
@@ -24,7 +24,7 @@ export function describeCommandTimeouts(context: Context): void {
     }, 5_000);
 
     it('bounds how long answers are remembered once the client has closed', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const commandTimeoutMs = 5_000;
       const client = await context.client({ commandTimeoutMs });
       const name = randomName();

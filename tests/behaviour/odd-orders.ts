@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { LeaseLostError, NotHeldError, ReentryError } from '../../src/index.ts';
 import { lockRelease, lockRenew } from '../../src/scripts/generated.ts';
 import { randomName } from '../harness/names.ts';
-import { itWithProcess, openShared, ownServer } from '../harness/servers.ts';
+import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { holderOf, REENTRANT, REENTRANT_KINDS } from './kinds.ts';
@@ -23,7 +23,7 @@ async function turns(count: number): Promise<void> {
 export function describeOddOrders(context: Context): void {
   describe('taken again before the release is answered', () => {
     it.each(REENTRANT_KINDS)('$title belongs to its owner', async (kind) => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const lock = kind.of(client, randomName());
       const owner = client.owner();
@@ -44,7 +44,7 @@ export function describeOddOrders(context: Context): void {
     });
 
     it('it belongs to its section', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const lock = client.getLock(randomName());
       await client.scope(async () => {
@@ -60,7 +60,7 @@ export function describeOddOrders(context: Context): void {
     });
 
     it.each(['getNonReentrantLock', 'getNonReentrantFairLock'] as const)('%s is granted', async (kind) => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const lock = client[kind](randomName());
       const owner = client.owner();
@@ -77,7 +77,7 @@ export function describeOddOrders(context: Context): void {
 
   describe('given back', () => {
     it('and closed at once: the release is answered, and done', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const client = await context.client();
       const hold = await client.getLock(randomName()).lock();
       const released = hold.unlock();
@@ -87,7 +87,7 @@ export function describeOddOrders(context: Context): void {
     });
 
     it('and extended after that: not extended, and gone', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const hold = await (await context.client()).getLock(randomName()).lock();
       const [released, extended] = await Promise.allSettled([hold.unlock(), hold.extend(60_000)]);
       expect(released).toEqual({ status: 'fulfilled', value: true });
@@ -111,7 +111,7 @@ export function describeOddOrders(context: Context): void {
 
   describe('forceUnlock', () => {
     it('in the moment of the grant: what it ended is lost, and can be had by others', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];
       await ours.getLock(randomName()).withLock(() => ours.getLock(randomName()).forceUnlock());
       let ended = 0;
@@ -164,7 +164,7 @@ export function describeOddOrders(context: Context): void {
 
   describe('reading and writing by one owner', () => {
     it('a write lease that ends lets readers in beside what its owner still reads', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = ours.getReadWriteLock(randomName());
       const owner = ours.owner();
@@ -184,7 +184,7 @@ export function describeOddOrders(context: Context): void {
     });
 
     it('an upgrade that is refused leaves no note that keeps readers out', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       const lock = ours.getReadWriteLock(name, { prefer: 'writer' });

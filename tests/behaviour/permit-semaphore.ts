@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { ClosedError, DriverError, NotHeldError, OptionError, type Permit } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { rejection, timed } from './moments.ts';
@@ -443,7 +442,7 @@ export function describePermitSemaphore(context: Context): void {
 
     it('publishes what wakes Java, and never what would throw there', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
-      const listener = await openShared();
+      const listener = await context.raw();
       await listener.subscribe(channelOf(name));
       const heard: string[] = [];
       listener.onMessage(({ message }) => heard.push(message));
@@ -460,7 +459,7 @@ export function describePermitSemaphore(context: Context): void {
     });
 
     it('leaves braces in a name as they are, and obeys a mapping', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = `{${randomName()}}:pool`;
       const semaphore = (await context.client()).getPermitExpirableSemaphore(name);
       await semaphore.trySetPermits(2);

@@ -3,7 +3,7 @@
  * needed to look at a limiter from outside. Keys and bytes are spelled by hand.
  */
 import { randomBytes } from 'node:crypto';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 
 export const leftKey = (name: string, clientId?: string) =>
   clientId === undefined ? `{${name}}:value` : `{${name}}:value:${clientId}`;
@@ -29,7 +29,7 @@ export interface Entry {
 }
 
 /** The history, the oldest entry first. */
-export async function entriesOn(raw: RawConnection, key: string): Promise<Entry[]> {
+export async function entriesOn(raw: RawView, key: string): Promise<Entry[]> {
   const flat = (await raw.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[];
   const entries: Entry[] = [];
   for (let i = 0; i < flat.length; i += 2) {
@@ -39,20 +39,20 @@ export async function entriesOn(raw: RawConnection, key: string): Promise<Entry[
 }
 
 /** The server's time in ms. */
-export async function serverTime(raw: RawConnection): Promise<number> {
+export async function serverTime(raw: RawView): Promise<number> {
   const [seconds, micros] = (await raw.command('TIME')) as [string, string];
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
 export class JavaLimiter {
-  readonly #raw: RawConnection;
+  readonly #raw: RawView;
   readonly #name: string;
   readonly #clientId: string | undefined;
   readonly #aheadMs: number;
 
   /** @param aheadMs how much its clock is ahead */
   constructor(
-    raw: RawConnection,
+    raw: RawView,
     name: string,
     { clientId, aheadMs = 0 }: { clientId?: string; aheadMs?: number } = {},
   ) {

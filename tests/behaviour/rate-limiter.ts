@@ -10,9 +10,9 @@ import {
   type RateLimiter,
   type RateOptions,
 } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { rejection, timed } from './moments.ts';
@@ -29,20 +29,20 @@ async function prepared(
   rate: number,
   intervalMs = LONG_MS,
   mode: RateOptions['mode'] = 'overall',
-): Promise<{ client: Holdfast; raw: RawConnection; name: string; limiter: RateLimiter }> {
+): Promise<{ client: Holdfast; raw: RawView; name: string; limiter: RateLimiter }> {
   const client = await context.client();
-  const raw = await openShared();
+  const raw = await context.raw();
   const limiter = client.getRateLimiter(randomName());
   await limiter.trySetRate({ mode, rate, intervalMs });
   return { client, raw, name: limiter.name, limiter };
 }
 
-async function stored(raw: RawConnection, name: string): Promise<number> {
+async function stored(raw: RawView, name: string): Promise<number> {
   return Number(await raw.command('GET', leftKey(name)));
 }
 
 /** How long ago each entry was granted, the oldest first, is made so. */
-async function age(raw: RawConnection, name: string, byMs: number): Promise<void> {
+async function age(raw: RawView, name: string, byMs: number): Promise<void> {
   const redis = new Redis(sharedServer().url);
   try {
     for (const entry of await redis.zrangeBuffer(historyKey(name), '0', '-1')) {
@@ -172,7 +172,7 @@ export function describeRateLimiter(context: Context): void {
 
     it('keeps itself alive by being used, and is forgotten otherwise', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const limiter = client.getRateLimiter(randomName());
       await limiter.setRate({ mode: 'overall', rate: 3, intervalMs: 300, keepAliveMs: 300 });
       await limiter.acquire();
@@ -461,7 +461,7 @@ export function describeRateLimiter(context: Context): void {
 
     it('works with a rate that Java set, for all and for each', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const limiter = client.getRateLimiter(randomName());
       const java = new JavaLimiter(raw, limiter.name, { clientId: randomUUID() });
       await java.setRate('1', 2, LONG_MS);

@@ -2,14 +2,14 @@
  * A Redisson client's read/write lock, played with plain Redis commands by the rules Redisson follows.
  */
 import { randomUUID } from 'node:crypto';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 
 export const rwChannelOf = (name: string): string => `redisson_rwlock:{${name}}`;
 export const holdKeyOf = (name: string, owner: string, hold: number): string =>
   `{${name}}:${owner}:rwlock_timeout:${hold}`;
 
 /** The fields of the lock, empty when it is free. */
-export async function fieldsOf(raw: RawConnection, name: string): Promise<Record<string, string>> {
+export async function fieldsOf(raw: RawView, name: string): Promise<Record<string, string>> {
   const flat = (await raw.command('HGETALL', name)) as string[];
   const fields: Record<string, string> = {};
   for (let i = 0; i < flat.length; i += 2) fields[flat[i] as string] = flat[i + 1] as string;
@@ -19,10 +19,10 @@ export async function fieldsOf(raw: RawConnection, name: string): Promise<Record
 export class RedissonReadWriteByHand {
   readonly reader = `${randomUUID()}:37`;
   readonly writer = `${this.reader}:write`;
-  readonly #raw: RawConnection;
+  readonly #raw: RawView;
   readonly #name: string;
 
-  constructor(raw: RawConnection, name: string) {
+  constructor(raw: RawView, name: string) {
     this.#raw = raw;
     this.#name = name;
   }
@@ -83,6 +83,29 @@ export class RedissonReadWriteByHand {
     await this.#raw.command('PUBLISH', rwChannelOf(this.#name), '1');
   }
 
+  /**
+   * Its watchdog: sets the time of the lock without a look at what it has. Before 4.4.0 it does so to everybody's
+   * hold keys; 3.44 to 3.52 miss those that they should renew.
+   */
+  async renewRead(timeoutMs: number, whose: 'own' | 'everybody' | 'none' = 'own'): Promise<void> {
+    const { mode: _, ...fields } = await fieldsOf(this.#raw, this.#name);
+    for (const [field, count] of Object.entries(fields)) {
+      if (whose === 'none' || (whose === 'own' && field !== this.reader)) continue;
+      for (let hold = 1; hold <= Number(count); hold += 1) {
+        await this.#raw.command('PEXPIRE', this.#holdKey(field, hold), timeoutMs);
+      }
+    }
+    await this.#raw.command('PEXPIRE', this.#name, timeoutMs);
+  }
+
+  /** The hold keys of its reader run out though it lives, as with 3.44 to 3.52. */
+  async losesHoldKeys(): Promise<void> {
+    const count = Number(await this.#raw.command('HGET', this.#name, this.reader));
+    for (let hold = 1; hold <= count; hold += 1) {
+      await this.#raw.command('DEL', this.#holdKey(this.reader, hold));
+    }
+  }
+
   async #longestHold(fields: Record<string, string>): Promise<number> {
     let longestMs = -2;
     for (const [field, count] of Object.entries(fields)) {
@@ -103,7 +126,7 @@ export class RedissonReadWriteByHand {
 }
 
 /** How many connections listen for the releases of the lock. */
-export async function rwSubscribersOf(raw: RawConnection, name: string): Promise<number> {
+export async function rwSubscribersOf(raw: RawView, name: string): Promise<number> {
   const [, count] = (await raw.command('PUBSUB', 'NUMSUB', rwChannelOf(name))) as [string, number];
   return Number(count);
 }

@@ -1,11 +1,11 @@
 /** The read/write lock shared with Redisson clients, which are played by hand. */
 import { describe, expect, it } from 'vitest';
+import type { ClientOptions } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { heardOn } from '../lua/script-bench.ts';
 import type { Context } from './context.ts';
-import { timed } from './moments.ts';
+import { timed, whenAborted } from './moments.ts';
 import {
   fieldsOf,
   holdKeyOf,
@@ -16,8 +16,8 @@ import {
 
 const WELL_BEFORE_POLL_MS = 3_000;
 
-async function meeting(context: Context) {
-  const [client, raw] = [await context.client(), await openShared()];
+async function meeting(context: Context, options?: ClientOptions) {
+  const [client, raw] = [await context.client(options), await context.raw()];
   const name = randomName();
   const java = new RedissonReadWriteByHand(raw, name);
   const lock = client.getReadWriteLock(name);
@@ -98,9 +98,9 @@ export function describeReadWriteLockWire(context: Context): void {
 
     it('our releases say what Redisson listens for: 0 of readers, 1 of writers and at a downgrade', async () => {
       const { client, name, lock } = await meeting(context);
-      const listener = await openShared();
+      const listener = await context.raw();
       await listener.subscribe(rwChannelOf(name));
-      const heard = heardOn(listener, rwChannelOf(name), await openShared());
+      const heard = heardOn(listener, rwChannelOf(name), await context.raw());
       await (await lock.readLock().lock()).unlock();
       expect(await heard()).toEqual(['0']);
       await (await lock.writeLock().lock()).unlock();
@@ -129,6 +129,45 @@ export function describeReadWriteLockWire(context: Context): void {
       expect(await fieldsOf(raw, name)).toEqual({ mode: 'write', [result.owner]: '1' });
     });
 
+    it('its reader keeps our writers out also when its hold keys are gone and only the lock is renewed', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      await java.tryRead();
+      await java.tryRead();
+      await java.losesHoldKeys();
+      await java.renewRead(30_000, 'none');
+      const writer = lock.writeLock();
+      expect(await writer.tryLock()).toBeNull();
+      expect(await writer.tryLock({ waitMs: 100 })).toBeNull();
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [java.reader]: '2' });
+      await java.unlockRead();
+      expect(await writer.tryLock()).not.toBeNull();
+    });
+
+    it('its reader without hold keys counts as long as another reads, as for Redisson itself', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      const short = await lock.readLock().lock({ leaseMs: 40_000 });
+      await java.tryRead();
+      await java.losesHoldKeys();
+      const long = await lock.readLock().lock({ leaseMs: 90_000 });
+      expect(await long.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [short.owner]: '1', [java.reader]: '1' });
+      const endsAt = (key: string) => raw.command('PEXPIRETIME', key);
+      expect(await endsAt(name)).toBe(await endsAt(holdKeyOf(name, short.owner, 1)));
+      expect(await short.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({});
+    });
+
+    it('its reader that keeps the lock longer than ours did stays when ours leave', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      await java.tryRead();
+      await java.losesHoldKeys();
+      const reading = await lock.readLock().lock({ leaseMs: 10_000 });
+      await java.renewRead(30_000, 'none');
+      expect(await reading.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [java.reader]: '1' });
+      expect(await lock.writeLock().tryLock()).toBeNull();
+    });
+
     it('its downgraded writer lets our readers in at the next poll at the latest', async () => {
       const { java, lock } = await meeting(context);
       await java.tryWrite();
@@ -151,6 +190,87 @@ export function describeReadWriteLockWire(context: Context): void {
       reading.assertHeld();
       giveUp.abort();
       await expect(writing).rejects.toBe(giveUp.signal.reason);
+    });
+  });
+
+  describe('beside a watchdog of Redisson, which sets the time of the lock without looking', () => {
+    /** Ours looks every 200 ms. */
+    const QUICK = { watchdogMs: 600 };
+
+    it.each(['own', 'everybody'] as const)(
+      'our lease is given back what it cuts; it renews hold keys: %s',
+      async (whose) => {
+        const { client, raw, name, java, lock } = await meeting(context, QUICK);
+        const owner = client.owner();
+        const hold = await lock.readLock().lock({ owner, leaseMs: 60_000 });
+        await lock.readLock().lock({ owner, leaseMs: 60_000 });
+        await java.tryRead();
+        await java.renewRead(5_000, whose);
+        for (const key of [name, holdKeyOf(name, hold.owner, 1), holdKeyOf(name, hold.owner, 2)]) {
+          await eventually(async () => expect(await raw.command('PTTL', key)).toBeGreaterThan(40_000));
+        }
+        hold.assertHeld();
+      },
+    );
+
+    it('our lease is given back also after a downgrade and an extension', async () => {
+      const { client, raw, name, java, lock } = await meeting(context, QUICK);
+      const owner = client.owner();
+      const writing = await lock.writeLock().lock({ owner });
+      const hold = await lock.readLock().lock({ owner, leaseMs: 5_000 });
+      await writing.unlock();
+      await hold.extend(60_000);
+      await java.tryRead();
+      await java.renewRead(5_000);
+      await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
+    });
+
+    it('our lease is given back also when nothing was read for a while before', async () => {
+      const { raw, name, java, lock } = await meeting(context, QUICK);
+      await (await lock.readLock().lock({ leaseMs: 60_000 })).unlock();
+      const from = performance.now();
+      await eventually(() => performance.now() - from > 1_000, { everyMs: 20 });
+      await lock.readLock().lock({ leaseMs: 60_000 });
+      await java.tryRead();
+      await java.renewRead(5_000);
+      await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
+    });
+
+    it('our lease does not grow by that', async () => {
+      const { raw, name, lock } = await meeting(context, QUICK);
+      const takenAt = performance.now();
+      await lock.readLock().lock({ leaseMs: 60_000 });
+      const endsAt = async () => Number(await raw.command('PEXPIRETIME', name));
+      const endedAt = await endsAt();
+      await eventually(() => performance.now() - takenAt > 2_500, { everyMs: 50 });
+      await raw.command('PEXPIRE', name, 5_000);
+      await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
+      // What a round needs to arrive may come on top, what has passed since the grant may not.
+      expect((await endsAt()) - endedAt).toBeLessThan(1_000);
+    });
+
+    it('a lease that is lost all the same is told', async () => {
+      const { raw, name, lock } = await meeting(context, QUICK);
+      const holds = [
+        await lock.readLock().lock({ leaseMs: 60_000 }),
+        await lock.readLock().lock({ leaseMs: 60_000 }),
+      ];
+      const signals = holds.map(({ signal }) => whenAborted(signal));
+      await raw.command('PEXPIRE', name, 1);
+      for (const reason of await Promise.all(signals)) {
+        expect(reason).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'notOwner' });
+      }
+    });
+
+    it('our release gives the lock what the other readers have', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      const staying = await lock.readLock().lock({ leaseMs: 60_000 });
+      const leaving = await lock.readLock().lock({ leaseMs: 90_000 });
+      await java.tryRead();
+      await java.renewRead(5_000);
+      await leaving.unlock();
+      const endsAt = (key: string) => raw.command('PEXPIRETIME', key);
+      expect(await endsAt(name)).toBe(await endsAt(holdKeyOf(name, staying.owner, 1)));
     });
   });
 }

@@ -9,9 +9,8 @@ import {
   OptionError,
   ReentryError,
 } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { gate, rejection, timed, whenAborted } from './moments.ts';
@@ -22,17 +21,17 @@ const WELL_BEFORE_POLL_MS = 3_000;
 
 const waitingOf = (name: string) => `holdfast_rwlock_waiting:{${name}}`;
 
-const pttl = async (raw: RawConnection, key: string) => Number(await raw.command('PTTL', key));
+const pttl = async (raw: RawView, key: string) => Number(await raw.command('PTTL', key));
 
 /** Resolves when this many clients listen for releases: their waiters are told to wait. */
-const untilWaiting = (raw: RawConnection, name: string, clients = 1) =>
+const untilWaiting = (raw: RawView, name: string, clients = 1) =>
   eventually(async () => (await rwSubscribersOf(raw, name)) === clients);
 
 async function two(context: Context, name = randomName()) {
   const [ours, theirs] = [await context.client(), await context.client()];
   return {
     name,
-    raw: await openShared(),
+    raw: await context.raw(),
     ours,
     theirs,
     a: ours.getReadWriteLock(name),
@@ -78,7 +77,7 @@ export function describeReadWriteLock(context: Context): void {
 
     it('a name with braces keeps its hold keys beside it', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = `{${randomName()}}:order`;
       await using hold = await client.getReadWriteLock(name).readLock().lock();
       expect(await raw.command('EXISTS', `${name}:${hold.owner}:rwlock_timeout:1`)).toBe(1);
@@ -281,7 +280,7 @@ export function describeReadWriteLock(context: Context): void {
 
     it('releasing the read hold first leaves the write hold its lease and its renewal', async () => {
       const client = await context.client({ watchdogMs: 600 });
-      const raw = await openShared();
+      const raw = await context.raw();
       const owner = client.owner();
       const lock = client.getReadWriteLock(randomName());
       const writing = await lock.writeLock().lock({ owner });
@@ -456,7 +455,7 @@ export function describeReadWriteLockOverTime(context: Context): void {
 
     it('the watchdog keeps many read holds, entered several times, over many leases', async () => {
       const client = await context.client({ watchdogMs: 600 });
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = client.getReadWriteLock(randomName());
       const owner = client.owner();
       const holds = [await lock.readLock().lock({ owner }), await lock.readLock().lock({ owner })];
@@ -503,6 +502,30 @@ export function describeReadWriteLockOverTime(context: Context): void {
       await raw.command('HSET', name, 'dead:1', 1, 'dead:2', 3);
       await long.unlock();
       expect(await raw.command('EXISTS', name)).toBe(0);
+    });
+
+    it('a dead reader counts while others read and renew the lock, and no longer', async () => {
+      const client = await context.client({ watchdogMs: 600 });
+      const raw = await context.raw();
+      const lock = client.getReadWriteLock(randomName());
+      const living = [await lock.readLock().lock(), await lock.readLock().lock()];
+      await raw.command('HSET', lock.name, 'dead:1', 1);
+      const from = performance.now();
+      await eventually(() => performance.now() - from > 1_500, { everyMs: 20 });
+      expect(await raw.command('EXISTS', holdKeyOf(lock.name, 'dead:1', 1))).toBe(0);
+      expect(await lock.writeLock().tryLock()).toBeNull();
+      for (const hold of living) expect(await hold.unlock()).toBe(true);
+      expect(await raw.command('EXISTS', lock.name)).toBe(0);
+    });
+
+    it('a read lease that ran out leaves no field behind while others read on', async () => {
+      const { a, b, name, raw } = await two(context);
+      const staying = await a.readLock().lock({ leaseMs: 60_000 });
+      const hold = await b.readLock().lock({ leaseMs: 300 });
+      await whenAborted(hold.signal);
+      await eventually(async () =>
+        expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [staying.owner]: '1' }),
+      );
     });
 
     it('a reader that leaves brings the lock down to the longest lease of the others, not below', async () => {

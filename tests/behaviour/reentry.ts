@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Hold, LeaseLostError, NotHeldError, OptionError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { countInRedis, forEach, holderOf, type Kind, REENTRANT_KINDS } from './kinds.ts';
@@ -12,7 +11,7 @@ export function describeReentry(context: Context, kind: Kind): void {
   describe('re-entry', () => {
     it('nests withLock: one owner, counted in Redis, free after the outermost', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const seen: unknown[] = [];
       const look = async () => seen.push([await holderOf(raw, kind, lock.name), await lock.getHoldCount()]);
@@ -50,7 +49,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('works with lock() and unlock() in a scope, last in first out', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const answer = await client.scope(async () => {
         const first = await lock.lock();
@@ -112,7 +111,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('works for an explicit owner, whose handles are given back in any order', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const [me, you] = [client.owner(), client.owner()];
       const first = await lock.lock({ owner: me });
@@ -170,7 +169,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('does not shorten a longer lease, neither by entering nor by leaving', async () => {
       const client = await context.client({ watchdogMs: 5_000 });
-      const raw = await openShared();
+      const raw = await context.raw();
       const me = client.owner();
       const lock = kind.of(client, randomName());
       const outer = await lock.lock({ owner: me, leaseMs: 60_000 });
@@ -187,7 +186,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('gives a short lease at least what the inner entry asks for', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const me = client.owner();
       const lock = kind.of(client, randomName());
       const outer = await lock.lock({ owner: me, leaseMs: 5_000 });
@@ -198,7 +197,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('rejects re-entry after the hold was lost, and takes nothing', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const me = client.owner();
       await lock.lock({ owner: me });
@@ -216,7 +215,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('fails every level of nested sections when the hold is lost in the innermost', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const seen: unknown[] = [];
       const outermost = lock.withLock(async (outer) => {
@@ -234,7 +233,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 
     it('stops on abort while it is entering, and takes back the entry', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const me = client.owner();
       const outer = await lock.lock({ owner: me });
@@ -276,7 +275,7 @@ export function describeReentryOverTime(context: Context): void {
       'renews a leased outer entry while an inner one without a lease lasts, and then no more',
       forEach(REENTRANT_KINDS, async (kind) => {
         const client = await context.client({ watchdogMs: 2_000 });
-        const raw = await openShared();
+        const raw = await context.raw();
         const me = client.owner();
         const lock = kind.of(client, randomName());
         const outer = await lock.lock({ owner: me, leaseMs: 2_000 });
@@ -294,7 +293,7 @@ export function describeReentryOverTime(context: Context): void {
       'is lost for every handle at once, and never taken anew',
       forEach(REENTRANT_KINDS, async (kind) => {
         const [client, other] = [await context.client(), await context.client()];
-        const raw = await openShared();
+        const raw = await context.raw();
         const lock = kind.of(client, randomName());
         await client.scope(async () => {
           const outer = await lock.lock({ leaseMs: 1_500 });

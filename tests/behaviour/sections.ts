@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { AcquireTimeoutError, type Hold } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { countInRedis, holderOf, type Kind } from './kinds.ts';
@@ -11,7 +10,7 @@ import { gate, Room, rejection } from './moments.ts';
 export function describeSections(context: Context, kind: Kind): void {
   describe('sections', () => {
     it('lets siblings inside one section take turns, in their order', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const room = new Room();
       const counts = new Set<number | undefined>();
@@ -27,7 +26,7 @@ export function describeSections(context: Context, kind: Kind): void {
 
     it('lets cousins that come through sections of other locks take turns', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const named = (prefix: string) => kind.of(client, randomName(prefix));
       const [outer, left, right, inner] = [named('outer'), named('left'), named('right'), named('inner')];
       const room = new Room();
@@ -91,7 +90,7 @@ export function describeSections(context: Context, kind: Kind): void {
 
     it('counts handles taken in parallel inside one scope as one owner', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       await client.scope(async () => {
         const holds = await Promise.all([lock.lock(), lock.lock(), lock.tryLock({ waitMs: 10_000 })]);
@@ -138,7 +137,7 @@ export function describeSections(context: Context, kind: Kind): void {
 
     it('keeps the lock while a nested section outlives the outer one', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const leave = gate();
       let nested: Promise<string> | undefined;

@@ -8,9 +8,8 @@ import {
   OptionError,
   type Semaphore,
 } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { gate, rejection, timed } from './moments.ts';
@@ -20,13 +19,13 @@ const WELL_BEFORE_POLL_MS = 2_000;
 
 const channelOf = (name: string) => `redisson_sc:{${name}}`;
 
-async function stored(raw: RawConnection, name: string): Promise<number | null> {
+async function stored(raw: RawView, name: string): Promise<number | null> {
   const value = await raw.command('GET', name);
   return value === null ? null : Number(value);
 }
 
 /** Resolves when this many processes wait for permits. */
-async function untilWaiting(raw: RawConnection, name: string, processes = 1): Promise<void> {
+async function untilWaiting(raw: RawView, name: string, processes = 1): Promise<void> {
   await eventually(async () => {
     const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
     return Number(count) === processes;
@@ -37,9 +36,9 @@ async function untilWaiting(raw: RawConnection, name: string, processes = 1): Pr
 async function prepared(
   context: Context,
   permits: number,
-): Promise<{ client: Holdfast; raw: RawConnection; name: string; semaphore: Semaphore }> {
+): Promise<{ client: Holdfast; raw: RawView; name: string; semaphore: Semaphore }> {
   const client = await context.client();
-  const raw = await openShared();
+  const raw = await context.raw();
   const semaphore = client.getSemaphore(randomName());
   await semaphore.trySetPermits(permits);
   return { client, raw, name: semaphore.name, semaphore };
@@ -91,7 +90,7 @@ export function describeSemaphore(context: Context): void {
 
     it('asks nobody for nothing', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const semaphore = client.getSemaphore(randomName());
       // Whoever asked the server would be told that this is no semaphore.
       await raw.command('RPUSH', semaphore.name, 'data');
@@ -105,7 +104,7 @@ export function describeSemaphore(context: Context): void {
 
     it('grows, shrinks below nothing and is drained, and keeps its TTL', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const semaphore = client.getSemaphore(randomName());
       expect(await semaphore.trySetPermits(2, 60_000)).toBe(true);
       await semaphore.addPermits(3);
@@ -146,7 +145,7 @@ export function describeSemaphore(context: Context): void {
   describe('options', () => {
     it.each([-1, 1.5, Number.NaN, 2 ** 31, '1', null])('refuses %s permits', async (wrong) => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const semaphore = client.getSemaphore(randomName());
       const permits = wrong as number;
       const calls = [
@@ -365,7 +364,7 @@ export function describeSemaphore(context: Context): void {
 
     it('publishes what wakes Java: the new total, and never one that would throw there', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
-      const listener = await openShared();
+      const listener = await context.raw();
       await listener.subscribe(channelOf(name));
       const heard: string[] = [];
       listener.onMessage(({ message }) => heard.push(message));
@@ -381,7 +380,7 @@ export function describeSemaphore(context: Context): void {
     });
 
     it('leaves braces in a name as they are, and obeys a prefix', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = `{${randomName()}}:pool`;
       const semaphore = (await context.client()).getSemaphore(name);
       const waiter = semaphore.acquire();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Hold, LeaseLostError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { itWithProcess, openShared, ownServer } from '../harness/servers.ts';
+import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { byHand, subscribersOf, untilWaiting } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -26,7 +26,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
 
     it('answers null when waitMs is over, not before, and leaves nothing behind', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       const { result, tookMs } = await timed(() => kind.of(theirs, name).tryLock({ waitMs: 150 }));
@@ -40,7 +40,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
 
     it('gets the lock within waitMs when it comes free', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       const waiter = kind.of(theirs, name).tryLock({ waitMs: 20_000, leaseMs: 10_000 });
@@ -54,7 +54,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
 
     it('waits with lock() for as long as it takes', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       const order: string[] = [];
@@ -96,7 +96,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
 
     it('drops its subscription when nobody waits any more', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       const waiter = kind.of(theirs, name).lock();
@@ -115,7 +115,7 @@ export function describeWaitingForLeases(context: Context): void {
       'gets in when the lease of a holder who says nothing is over',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
-        const raw = await openShared();
+        const raw = await context.raw();
         const name = randomName();
         const { result: hold, tookMs } = await timed(async () => {
           await byHand(raw, kind, name).tryLock(700);
@@ -149,7 +149,7 @@ export function describeSpinning(context: Context): void {
       'subscribes to nothing while it waits',
       forEach(SPINNING_KINDS, async (kind) => {
         const [ours, theirs] = [await context.client(), await context.client()];
-        const raw = await openShared();
+        const raw = await context.raw();
         const name = randomName();
         await kind.of(ours, name).lock();
         const waiter = kind.of(theirs, name).tryLock({ waitMs: 300 });
@@ -166,7 +166,7 @@ export function describeSpinning(context: Context): void {
 
     it('wakes the waiters of getLock all the same, as every release must', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await ours.getSpinLock(name).lock();
       const waiter = theirs.getLock(name).lock();

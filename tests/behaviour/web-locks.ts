@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { ClosedError, LeaseLostError, OptionError, type WebLock } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { gate, rejection, whenAborted } from './moments.ts';
@@ -12,7 +11,7 @@ export function describeWebLocks(context: Context): void {
   describe('request', () => {
     it('runs the callback with the lock, resolves with its result and has released by then', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const result = await client.locks.request(name, async (lock) => {
         expect(lock).toMatchObject({ name, mode: 'exclusive' });
@@ -32,7 +31,7 @@ export function describeWebLocks(context: Context): void {
 
     it('passes on what the callback throws, and has released by then', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const broken = new Error('from the callback');
       expect(await rejection(client.locks.request(name, () => Promise.reject(broken)))).toBe(broken);
@@ -67,7 +66,7 @@ export function describeWebLocks(context: Context): void {
 
     it('a pending exclusive request holds later shared ones back', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const order: string[] = [];
       const leave = gate();
@@ -77,6 +76,37 @@ export function describeWebLocks(context: Context): void {
       await eventually(async () => (await raw.command('EXISTS', `holdfast_rwlock_waiting:{${name}}`)) === 1);
       const shared = ours.locks.request(name, { mode: 'shared' }, () => order.push('shared'));
       await eventually(async () => (await ours.locks.query()).pending.length === 1);
+      leave.open();
+      await Promise.all([first, exclusive, shared]);
+      expect(order).toEqual(['exclusive', 'shared']);
+    });
+
+    it('a pending exclusive request holds shared ones back also when the one before it is aborted', async () => {
+      const [ours, theirs] = [await context.client(), await context.client()];
+      const raw = await context.raw();
+      const name = randomName();
+      const waiting = `holdfast_rwlock_waiting:{${name}}`;
+      const order: string[] = [];
+      const leave = gate();
+      const first = ours.locks.request(name, { mode: 'shared' }, () => leave.opened);
+      await eventually(async () => (await raw.command('EXISTS', name)) === 1);
+      const giveUp = new AbortController();
+      const aborted = rejection(theirs.locks.request(name, { signal: giveUp.signal }, () => 'in'));
+      await eventually(async () => (await raw.command('EXISTS', waiting)) === 1);
+      const exclusive = theirs.locks.request(name, () => order.push('exclusive'));
+      await eventually(async () => (await theirs.locks.query()).pending.length === 2);
+      const shared = ours.locks.request(name, { mode: 'shared' }, () => order.push('shared'));
+      await eventually(async () => (await ours.locks.query()).pending.length === 1);
+      // Both listen: from here on nothing but a message makes the shared request look again soon.
+      const channel = `redisson_rwlock:{${name}}`;
+      await eventually(
+        async () => Number(((await raw.command('PUBSUB', 'NUMSUB', channel)) as unknown[])[1]) === 2,
+      );
+      const [noted] = (await raw.command('ZRANGE', waiting, 0, -1)) as [string];
+      giveUp.abort(new Error('enough'));
+      expect(await aborted).toBe(giveUp.signal.reason);
+      await eventually(async () => (await raw.command('ZSCORE', waiting, noted)) === null);
+      await eventually(async () => (await raw.command('EXISTS', waiting)) === 1);
       leave.open();
       await Promise.all([first, exclusive, shared]);
       expect(order).toEqual(['exclusive', 'shared']);
@@ -134,7 +164,7 @@ export function describeWebLocks(context: Context): void {
 
     it('rejects with the loss when the lock was gone by the end', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const error = await rejection(client.locks.request(name, () => raw.command('DEL', name)));
       expect(error).toBeInstanceOf(LeaseLostError);
@@ -143,7 +173,7 @@ export function describeWebLocks(context: Context): void {
 
     it('refuses the arguments that the standard refuses, before anything is sent', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const { signal } = new AbortController();
       const wrong: [unknown, unknown, unknown?][] = [
@@ -177,7 +207,7 @@ export function describeWebLocks(context: Context): void {
   describe('steal', () => {
     it('takes the lock from all who hold it; those of this client are told at once', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const held: WebLock[] = [];
       const share = async (lock: WebLock) => {
@@ -226,7 +256,7 @@ export function describeWebLocks(context: Context): void {
   describe('query', () => {
     it('lists what this client holds and waits for, and who else holds those names', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const [mine, busy, foreign] = [randomName(), randomName(), randomName()];
       expect(await ours.locks.query()).toEqual({ held: [], pending: [] });
       const leave = gate();

@@ -1,9 +1,8 @@
 /** On the wire: Redisson's keys and channels, and other clients on them, played with plain commands. */
 import { describe, expect, it } from 'vitest';
 import { AcquireTimeoutError, type Hold } from '../../src/index.ts';
-import type { RawConnection } from '../../src/testing/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { channelOf, RedissonByHand, RedlockByHand, untilWaiting } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -14,8 +13,8 @@ import { rejection, timed } from './moments.ts';
 const POLL_MS = 4_000;
 
 /** Everything that is published on a channel from here on. */
-async function listenTo(channel: string): Promise<{ heard: string[]; raw: RawConnection }> {
-  const raw = await openShared();
+async function listenTo(channel: string): Promise<{ heard: string[]; raw: RawView }> {
+  const raw = await context.raw();
   const heard: string[] = [];
   raw.onMessage((message) => heard.push(message.message));
   await raw.subscribe(channel);
@@ -24,7 +23,7 @@ async function listenTo(channel: string): Promise<{ heard: string[]; raw: RawCon
 
 /** What was published up to now: a message of our own comes last. */
 async function heardOn(channel: string, heard: string[]): Promise<string[]> {
-  const raw = await openShared();
+  const raw = await context.raw();
   await raw.command('PUBLISH', channel, 'end');
   await eventually(() => heard.at(-1) === 'end');
   return heard.slice(0, -1);
@@ -34,7 +33,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
   describe("on Redisson's keys", () => {
     it('keeps one field, the owner, that counts its entries, under the name itself', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const me = client.owner();
       const hold = await kind.of(client, name).lock({ owner: me, leaseMs: 60_000 });
@@ -58,7 +57,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       ['a closing brace', (id: string) => `a}b:${id}`, (id: string) => `redisson_lock__channel:{a}b:${id}}`],
     ])('publishes exactly one 0 after the last unlock: %s', async (_title, nameOf, channelNameOf) => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const id = randomName();
       const [name, channel] = [nameOf(id), channelNameOf(id)];
       const { heard } = await listenTo(channel);
@@ -86,7 +85,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
 
     it('leaves nothing behind but the marks of ended holds, which expire', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const id = randomName();
       const hold = await kind.of(client, id).lock();
       await hold.unlock();
@@ -98,7 +97,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
 
     it('stays out while a Redisson client is inside, and names it', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
       const lock = kind.of(client, redisson.name);
       await redisson.tryLock();
@@ -119,7 +118,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
 
     it('gets in as soon as a Redisson client leaves', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
       await redisson.tryLock(30_000);
       const waiter = kind.of(client, redisson.name).lock();
@@ -132,11 +131,11 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
 
     it('keeps a Redisson client out, and wakes it', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
       const hold = await kind.of(client, redisson.name).lock();
       expect(await redisson.tryLock()).toBe(false);
-      const subscriber = await openShared();
+      const subscriber = await context.raw();
       await subscriber.subscribe(channelOf(redisson.name));
       // Redisson tries once more when its subscription is confirmed, then waits for a message.
       expect(await redisson.tryLock()).toBe(false);
@@ -149,7 +148,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
 
     it('waits for a lock without an expiry, as for any other', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
       await redisson.tryLock();
       await raw.command('PERSIST', redisson.name);
@@ -165,7 +164,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
 
     it('frees by force what a Redisson client holds', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
       await redisson.tryLock();
       expect(await kind.of(client, redisson.name).forceUnlock()).toBe(true);
@@ -178,7 +177,7 @@ export function describeSimpleWire(context: Context): void {
   describe('on the keys of redlock-style libraries', () => {
     it('keeps its owner as a plain string under the name itself', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await client.getSimpleLock(name).lock({ leaseMs: 60_000 });
       expect(await raw.command('TYPE', name)).toBe('string');
@@ -190,7 +189,7 @@ export function describeSimpleWire(context: Context): void {
 
     it('and such a library keep each other out', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redlock = new RedlockByHand(raw, randomName());
       const lock = client.getSimpleLock(redlock.name);
       const hold = await lock.lock();
@@ -207,7 +206,7 @@ export function describeSimpleWire(context: Context): void {
 
     it('gets in soon after such a library leaves, which tells nobody', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const redlock = new RedlockByHand(raw, randomName());
       await redlock.tryLock(30_000);
       const waiter = client.getSimpleLock(redlock.name).lock();

@@ -8,7 +8,7 @@ import {
   OptionError,
 } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, ownProxy, sharedServer } from '../harness/servers.ts';
+import { ownProxy, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { byHand, untilWaiting } from './by-hand.ts';
 import type { Context } from './context.ts';
@@ -18,7 +18,7 @@ import { rejection, timed, whenAborted } from './moments.ts';
 export function describeWithLock(context: Context, kind: Kind): void {
   describe('withLock', () => {
     it('runs the work while it holds the lock, and returns what the work returned', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const inside = await lock.withLock(async (hold) => {
         hold.assertHeld();
@@ -31,7 +31,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
     });
 
     it('passes on what the work throws, and has released by then', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const broken = new Error('from the work');
       expect(await rejection(lock.withLock(() => Promise.reject(broken)))).toBe(broken);
@@ -46,7 +46,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
 
     it('waits for its turn as long as it takes', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
       const order: string[] = [];
@@ -88,7 +88,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
     });
 
     it('names a holder who is no client of ours', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const name = randomName();
       const other = byHand(raw, kind, name);
       await other.tryLock();
@@ -98,7 +98,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
     });
 
     it('takes the lease it is given', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const leftMs = await lock.withLock(() => raw.command('PTTL', lock.name), { leaseMs: 7_000 });
       expect(leftMs).toBeGreaterThan(5_000);
@@ -106,7 +106,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
     });
 
     it('calls onAcquire before the work and onRelease after the release', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const calls: unknown[] = [];
       const isThere = () => raw.command('EXISTS', lock.name);
@@ -142,7 +142,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
     });
 
     it('does not run the work when onAcquire throws, and releases', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const broken = new Error('from onAcquire');
       let ran = false;
@@ -173,7 +173,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
 
     it('rejects when the hold was gone by the end, though the work resolved', async () => {
       const client = await context.client();
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(client, randomName());
       const released: boolean[] = [];
       const work = async () => {
@@ -194,7 +194,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
     });
 
     it('lets the work give its hold back early, and what comes after that is not an error', async () => {
-      const raw = await openShared();
+      const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const result = await lock.withLock(async (hold) => {
         await hold.unlock();
@@ -246,7 +246,7 @@ export function describeWithLockOverTime(context: Context): void {
     it(
       'returns or throws what the work did when the release gets no answer, and reports that',
       forEach(KINDS, async (kind) => {
-        const raw = await openShared();
+        const raw = await context.raw();
         const proxy = await ownProxy(sharedServer());
         const client = await context.client({ commandTimeoutMs: 1_000 }, proxy);
         const errors: ClientEvents['error'][] = [];

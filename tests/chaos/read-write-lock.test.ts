@@ -143,15 +143,20 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
     });
   });
 
-  it('of a sweep: the dead reader is removed and the writer is in', async () => {
+  it('of a sweep: the last reader out frees the lock of the dead, and the writer is in', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
-    await server.command('HSET', name, 'mode', 'read', 'dead:1', 1);
-    await server.command('PEXPIRE', name, 60_000);
+    const leaving = (await join('Holdfast.connect', proxy)).getReadWriteLock(name).readLock();
+    const writer = (await join('Holdfast.connect', server)).getReadWriteLock(name).writeLock();
+    const reading = await leaving.lock();
+    await server.command('HSET', name, 'dead:1', 1);
+    const writing = writer.lock();
+    await eventually(async () => (await subscribersOf(server, channelOf(name))) === 1);
     const swept = proxy.swallowReply(SWEEP);
-    const hold = await (await join('Holdfast.connect', proxy)).getReadWriteLock(name).writeLock().lock();
+    expect(await reading.unlock()).toBe(true);
     await swept;
-    expect(await fieldsOn(server, name)).toEqual({ mode: 'write', [hold.owner]: '1' });
+    const { owner } = await writing;
+    expect(await fieldsOn(server, name)).toEqual({ mode: 'write', [owner]: '1' });
   });
 
   it('of a forced release: freed once, and who came in between stays', async () => {
@@ -179,6 +184,28 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
       expect(await fieldsOn(server, name)).toEqual({ mode: 'write', [owner]: '1' });
     });
     expect(await server.command('EXISTS', name)).toBe(0);
+  });
+});
+
+describeWithProcess('read/write lock: a reader that comes while another leaves', () => {
+  it('is judged with the others: the lock gets its lease and not that of who left', async () => {
+    const { server, proxy } = await arena();
+    const name = randomName();
+    const leaving = (await join('Holdfast.connect', proxy)).getReadWriteLock(name).readLock();
+    const coming = (await join('Holdfast.connect', server)).getReadWriteLock(name).readLock();
+    const long = await leaving.lock({ leaseMs: 90_000 });
+    await server.command('HSET', name, 'dead:1', 1);
+    const sweep = proxy.holdRequest(SWEEP);
+    const released = long.unlock();
+    await eventually(async () => (await server.command('HEXISTS', name, long.owner)) === 0);
+    const short = await coming.lock({ leaseMs: 40_000 });
+    sweep.release();
+    expect(await released).toBe(true);
+    const endsAt = (key: string) => server.command('PEXPIRETIME', key);
+    expect(await endsAt(name)).toBe(await endsAt(holdKey(name, short, 1)));
+    expect(await fieldsOn(server, name)).toEqual({ mode: 'read', 'dead:1': '1', [short.owner]: '1' });
+    expect(await short.unlock()).toBe(true);
+    expect(await remains(server)).toEqual([]);
   });
 });
 

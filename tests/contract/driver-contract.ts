@@ -7,11 +7,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { withDeadline } from '../../src/drivers/deadline.ts';
-import type { Connection, Driver } from '../../src/drivers/driver.ts';
+import type { Connection, Driver, Topology } from '../../src/drivers/driver.ts';
 import { classify } from '../../src/drivers/outcome.ts';
 import { OutcomeUnknownError } from '../../src/errors.ts';
 import { SystemClock } from '../../src/runtime/clock.ts';
 import { startServer, type TestServer } from '../../src/testing/server.ts';
+import { startCluster } from '../harness/cluster.ts';
+import { startSentinels } from '../harness/sentinels.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 
 /** How a test wants its client connected. */
@@ -21,6 +23,8 @@ export interface ClientSettings {
   readonly password?: string;
   readonly db?: number;
   readonly keyPrefix?: string;
+  /** Who is to be asked for the server, where the topology is that. */
+  readonly sentinel?: { readonly name: string; readonly port: number };
 }
 
 /** A connected client of the library under test, and the driver made of it. */
@@ -40,11 +44,15 @@ export interface DriverContext {
   readonly title: string;
   /** Whether the library can put a prefix before keys; false for what knows none. */
   readonly hasKeyPrefix: boolean;
+  /** What the one server is: alone if not given, watched by a Sentinel, or a Cluster of a single node. */
+  readonly topology?: Topology;
+  /** Whether the library itself connects nobody who may not PING and ask for INFO, as Valkey GLIDE does. */
+  readonly probesOnConnect?: boolean;
   connect(settings: ClientSettings): Promise<ConnectedClient>;
 }
 
 /** A subscriber connection that notes what it is told. */
-class Listener {
+export class Listener {
   readonly messages: string[] = [];
   readonly downs: Error[] = [];
 
@@ -57,11 +65,38 @@ class Listener {
   }
 }
 
+interface OneServer {
+  readonly server: TestServer;
+  readonly sentinel?: ClientSettings['sentinel'];
+  close(): Promise<void>;
+}
+
+async function startOne(topology: Topology): Promise<OneServer> {
+  const found = inject('serverBinary');
+  const binary = found === null ? {} : { binary: found };
+  if (topology === 'standalone') {
+    const server = await startServer(binary);
+    return { server, close: () => server.close() };
+  }
+  if (topology === 'cluster') {
+    const cluster = await startCluster({ primaries: 1, replicasEach: 0, ...binary });
+    return { server: cluster.nodes[0] as TestServer, close: () => cluster.close() };
+  }
+  // A Sentinel that takes nothing for dead, whatever is done to the server here.
+  const watched = await startSentinels({ sentinels: 1, replicas: 0, downAfterMs: 600_000, ...binary });
+  return {
+    server: watched.servers[0] as TestServer,
+    sentinel: { name: watched.name, port: watched.sentinels[0]?.port as number },
+    close: () => watched.close(),
+  };
+}
+
 function sha1(text: string | Buffer): string {
   return createHash('sha1').update(text).digest('hex');
 }
 
-async function failure(call: Promise<unknown>): Promise<Error> {
+/** What a call is rejected with. */
+export async function failure(call: Promise<unknown>): Promise<Error> {
   return call.then(
     () => expect.unreachable('the call should have been rejected'),
     (error: Error) => error,
@@ -70,12 +105,14 @@ async function failure(call: Promise<unknown>): Promise<Error> {
 
 export function describeDriver(context: DriverContext): void {
   describeWithProcess(`driver contract: ${context.title}`, () => {
+    const { topology = 'standalone' } = context;
+    let started: OneServer;
     let server: TestServer;
     const closers: (() => Promise<unknown>)[] = [];
 
     beforeAll(async () => {
-      const binary = inject('serverBinary');
-      server = await startServer(binary === null ? {} : { binary });
+      started = await startOne(topology);
+      ({ server } = started);
     });
 
     afterEach(async () => {
@@ -83,11 +120,18 @@ export function describeDriver(context: DriverContext): void {
     });
 
     afterAll(async () => {
-      await server.close();
+      await started.close();
     });
 
-    async function connect(settings: Omit<ClientSettings, 'port'> = {}): Promise<ConnectedClient> {
-      const connected = await context.connect({ port: server.port, ...settings });
+    async function connect(
+      settings: Omit<ClientSettings, 'port' | 'sentinel'> = {},
+    ): Promise<ConnectedClient> {
+      const { sentinel } = started;
+      const connected = await context.connect({
+        port: server.port,
+        ...(sentinel !== undefined && { sentinel }),
+        ...settings,
+      });
       closers.push(() => connected.close());
       return connected;
     }
@@ -99,10 +143,16 @@ export function describeDriver(context: DriverContext): void {
       return { subscriber, listener };
     }
 
-    /** The lines of CLIENT LIST, one per connection, that contain a text. */
+    /** The lines of CLIENT LIST, one per connection, that contain a text; without those of a Sentinel. */
     async function clients(containing = 'id='): Promise<string[]> {
       const list = String(await server.command('CLIENT', 'LIST'));
-      return list.split('\n').filter((line) => line.includes(containing));
+      return list
+        .split('\n')
+        .filter((line) => line.includes(containing) && !line.includes(' name=sentinel-'));
+    }
+
+    async function kill(line = ''): Promise<void> {
+      await server.command('CLIENT', 'KILL', 'ID', /\bid=(\d+)/.exec(line)?.[1] ?? '');
     }
 
     describe('scripts', () => {
@@ -160,7 +210,7 @@ export function describeDriver(context: DriverContext): void {
       const write = "return redis.call('set', KEYS[1], '1')";
 
       async function refusal(driver: Driver, source: string): Promise<[string, string]> {
-        const key = `errors:${randomUUID()}`;
+        const key = `errors:{${randomUUID()}}`;
         await server.command('SET', `${key}:text`, 'not a hash');
         const error = await failure(driver.eval(source, [key, `${key}:text`], []));
         return [error.message.split(' ', 1)[0] ?? '', classify(error)];
@@ -185,18 +235,24 @@ export function describeDriver(context: DriverContext): void {
         expect([error.message.slice(0, 4), classify(error)]).toEqual(['OOM ', 'refused']);
       });
 
-      it('classes a server that lacks replicas, or is one, as transient', async () => {
+      it('classes a server that lacks replicas as transient', async () => {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
         closers.push(() => server.command('CONFIG', 'SET', 'min-replicas-to-write', '0'));
         const lacking = await failure(driver.eval(write, ['k'], []));
         expect([lacking.message.split(' ', 1)[0], classify(lacking)]).toEqual(['NOREPLICAS', 'transient']);
-        await server.command('CONFIG', 'SET', 'min-replicas-to-write', '0');
-        await server.command('REPLICAOF', '127.0.0.1', '1');
-        closers.push(() => server.command('REPLICAOF', 'NO', 'ONE'));
-        const demoted = await failure(driver.eval(write, ['k'], []));
-        expect([demoted.message.split(' ', 1)[0], classify(demoted)]).toEqual(['READONLY', 'transient']);
       });
+
+      // A node of a Cluster is not made a replica by command, and then refuses by MOVED.
+      if (topology !== 'cluster') {
+        it('classes a server that is a replica as transient', async () => {
+          const { driver } = await connect();
+          await server.command('REPLICAOF', '127.0.0.1', '1');
+          closers.push(() => server.command('REPLICAOF', 'NO', 'ONE'));
+          const demoted = await failure(driver.eval(write, ['k'], []));
+          expect([demoted.message.split(' ', 1)[0], classify(demoted)]).toEqual(['READONLY', 'transient']);
+        });
+      }
 
       it('classes a server that is busy with a script as transient', async () => {
         const { driver } = await connect();
@@ -221,15 +277,14 @@ export function describeDriver(context: DriverContext): void {
         const source = "redis.call('set', KEYS[1], '1') return 'ran'";
         const outcome = driver.eval(source, [`killed:${randomUUID()}`], []).catch(classify);
         await expect.poll(() => clients('cmd=eval '), { interval: 10 }).toHaveLength(1);
-        const [id] = /\bid=(\d+)/.exec((await clients('cmd=eval '))[0] ?? '')?.slice(1) ?? [];
-        await server.command('CLIENT', 'KILL', 'ID', String(id));
+        await kill((await clients('cmd=eval '))[0]);
         await server.command('CLIENT', 'UNPAUSE');
         expect(['ran', 'unknown']).toContain(await outcome);
       });
 
       it('settles within the deadline when the server is frozen, and works again after', async () => {
         const { driver } = await connect();
-        const bounded = withDeadline(driver, new SystemClock(), 100);
+        const bounded = withDeadline(driver, new SystemClock(), 300);
         const { subscriber: open } = await subscriber(bounded);
         const before = (await clients()).length;
         await server.pause();
@@ -303,6 +358,21 @@ export function describeDriver(context: DriverContext): void {
         expect(listener.downs).toEqual([]);
       });
 
+      it('sends commands as they are given, in their order', async () => {
+        const { driver } = await connect();
+        const { subscriber: sub } = await subscriber(driver);
+        const key = `sent:${randomUUID()}`;
+        const script = "return { KEYS[1], redis.call('get', KEYS[1]), false }";
+        const replies = await Promise.all([
+          sub.send(['SET', key, '1']),
+          sub.send(['INCR', key]),
+          sub.send(['EVAL', script, '1', key]),
+          failure(sub.send(['LPUSH', key, 'no list'])).then(({ message }) => message.split(' ', 1)[0]),
+          sub.send(['WAIT', '0', '0']),
+        ]);
+        expect(replies).toEqual(['OK', 2, [key, '2', null], 'WRONGTYPE', 0]);
+      });
+
       it('tells once that it was killed, and does not come back', async () => {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
@@ -310,7 +380,7 @@ export function describeDriver(context: DriverContext): void {
         const received = async () =>
           /total_connections_received:(\d+)/.exec(String(await server.command('INFO', 'stats')))?.[1];
         const before = await received();
-        await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await kill((await clients(' sub=1 '))[0]);
         await expect.poll(() => listener.downs).toHaveLength(1);
         expect(listener.downs[0]).toBeInstanceOf(Error);
         await failure(sub.subscribe('d', 'plain'));
@@ -338,11 +408,12 @@ export function describeDriver(context: DriverContext): void {
         await server.command('ACL', 'SETUSER', 'alice', 'on', '>wonderland', '~*', '&*', '+@all');
         await server.command('ACL', 'SETUSER', 'default', 'resetpass', '>closed');
         closers.push(() => server.command('ACL', 'SETUSER', 'default', 'nopass'));
-        const { driver } = await connect({ username: 'alice', password: 'wonderland', db: 3 });
+        const db = topology === 'cluster' ? 0 : 3;
+        const { driver } = await connect({ username: 'alice', password: 'wonderland', db });
         const { subscriber: sub } = await subscriber(driver);
         await sub.subscribe('c', 'plain');
         const [line] = await clients(' sub=1 ');
-        expect(line).toMatch(/ db=3 .* user=alice /);
+        expect(line).toMatch(new RegExp(` db=${db} .* user=alice `));
       });
 
       it('rejects a subscription without permission with the words of the server, and lives on', async () => {
@@ -361,8 +432,11 @@ export function describeDriver(context: DriverContext): void {
       });
 
       it('is alive for a user who may not ping', async () => {
-        await server.command('ACL', 'SETUSER', 'shy', 'on', '>pw', '~*', '&*', '+@all', '-ping', '-info');
+        const denied = ['-ping', '-info'];
+        const atFirst = context.probesOnConnect === true ? [] : denied;
+        await server.command('ACL', 'SETUSER', 'shy', 'on', '>pw', '~*', '&*', '+@all', ...atFirst);
         const { driver } = await connect({ username: 'shy', password: 'pw' });
+        await server.command('ACL', 'SETUSER', 'shy', ...denied);
         const warn = vi.spyOn(console, 'warn');
         closers.push(async () => warn.mockRestore());
         const { subscriber: sub, listener } = await subscriber(driver);
@@ -426,7 +500,7 @@ export function describeDriver(context: DriverContext): void {
 
     it('scans all keys of a pattern, and only those', async () => {
       const { driver } = await connect();
-      const family = `scan:${randomUUID()}`;
+      const family = `scan:{${randomUUID()}}`;
       const keys = Array.from({ length: 2500 }, (_, index) => `${family}:ü:${index}`);
       await driver.eval("for _, key in ipairs(KEYS) do redis.call('set', key, '1') end", keys, []);
       await server.command('SET', `other:${family}`, '1');

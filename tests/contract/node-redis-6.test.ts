@@ -1,6 +1,6 @@
-import { createClient, RESP_TYPES } from 'redis';
+import { createClient, createClientPool, RESP_TYPES } from 'redis';
 import { describe, expect, it } from 'vitest';
-import { nodeRedisDriver } from '../../src/drivers/node-redis.ts';
+import { nodeRedisDriver, nodeRedisPoolDriver } from '../../src/drivers/node-redis.ts';
 import { classify } from '../../src/drivers/outcome.ts';
 import { type ClientSettings, type ConnectedClient, describeDriver } from './driver-contract.ts';
 
@@ -41,9 +41,27 @@ describeDriver({
   },
 });
 
+describeDriver({
+  title: 'a pool of node-redis 6, with settings that change replies',
+  hasKeyPrefix: true,
+  async connect(settings): Promise<ConnectedClient> {
+    const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.NUMBER]: String };
+    const pool = createClientPool(
+      { ...options(settings), commandOptions: { typeMapping } },
+      { minimum: 2, maximum: 2 },
+    );
+    pool.on('error', () => {});
+    await pool.connect();
+    const user = Object.assign(pool, { ping: () => pool.sendCommand(['PING']) });
+    return { driver: nodeRedisPoolDriver(pool), user, close: async () => pool.destroy() };
+  },
+});
+
 describe('a node-redis client that was never connected', () => {
-  it('rejects with the words of the library, before anything is sent', async () => {
-    const driver = nodeRedisDriver(createClient());
+  it.each([
+    ['alone', nodeRedisDriver(createClient())],
+    ['in a pool', nodeRedisPoolDriver(createClientPool())],
+  ])('rejects with the words of the library, before anything is sent: %s', async (_, driver) => {
     const error: unknown = await driver.eval('return 1', [], []).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message: 'The client is closed' });
     expect(classify(error)).toBe('transient');

@@ -9,10 +9,12 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ServerTarget } from '../../src/drivers/address.ts';
 import type { Driver } from '../../src/drivers/driver.ts';
-import { openIoredis, type ServerTarget } from '../../src/drivers/open.ts';
+import { openDriver } from '../../src/drivers/open.ts';
 import { classify } from '../../src/drivers/outcome.ts';
 import { DriverError, OptionError } from '../../src/errors.ts';
+import { RespStream } from '../../src/testing/resp.ts';
 import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
 import { describeDriver } from './driver-contract.ts';
 
@@ -20,13 +22,17 @@ describeDriver({
   title: 'a connection of our own',
   hasKeyPrefix: false,
   async connect({ port, username, password, db }) {
-    const driver = await openIoredis({ port, username, password, db }, { commandTimeoutMs: 5000 });
+    const driver = await openServer({ port, username, password, db }, 5000);
     return { driver, close: () => driver.close() };
   },
 });
 
-async function open(target: ServerTarget, commandTimeoutMs = 2000): Promise<Driver> {
-  const driver = await openIoredis(target, { commandTimeoutMs });
+function openServer(server: ServerTarget, commandTimeoutMs = 2000): Promise<Driver> {
+  return openDriver({ kind: 'server', server }, { commandTimeoutMs });
+}
+
+async function open(target: ServerTarget, commandTimeoutMs?: number): Promise<Driver> {
+  const driver = await openServer(target, commandTimeoutMs);
   onTestFinished(() => driver.close());
   return driver;
 }
@@ -88,6 +94,22 @@ describe('opening a connection that cannot be had', () => {
     await expect(vi.waitUntil(() => rude.accepted.length > 1, { timeout: 400 })).rejects.toThrow('Timed out');
   });
 
+  it('waits for a server that is still loading its data', async () => {
+    const answers = ['-LOADING Redis is loading the dataset in memory', '-LOADING still', '$8\r\nholdfast'];
+    const loading = createServer((socket) => {
+      const stream = new RespStream();
+      socket.on('data', (chunk) => {
+        for (const { value } of stream.push(chunk)) {
+          const [name] = value as string[];
+          const answer = name === 'hello' ? "-ERR unknown command 'HELLO'" : '+OK';
+          socket.write(`${name === 'ping' ? answers.shift() : answer}\r\n`);
+        }
+      });
+    });
+    await open({ port: (await listen(loading)).port });
+    expect(answers).toEqual([]);
+  });
+
   it('refuses a target that makes no sense, without repeating it', async () => {
     for (const url of [
       'redis://me:secret@',
@@ -111,6 +133,30 @@ describeWithProcess('a connection of our own', () => {
     expect(error.message).toMatch(/^Cannot connect to 127\.0\.0\.1:\d+: WRONGPASS /);
     expect(error.message).not.toContain('wr0ng');
     expect(classify(error)).toBe('refused');
+  });
+
+  it('says nothing on the console when the user may neither ping nor ask for anything', async () => {
+    const server = await ownServer();
+    await server.command(
+      'ACL',
+      'SETUSER',
+      'shy',
+      'on',
+      '>pw',
+      '~*',
+      '&*',
+      '+@all',
+      '-ping',
+      '-info',
+      '-hello',
+    );
+    const printed = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')];
+    const driver = await open({ port: server.port, username: 'shy', password: 'pw' });
+    expect(await driver.eval(count, ['shy'], [])).toBe(1);
+    for (const spy of printed) {
+      expect(spy).not.toHaveBeenCalled();
+      spy.mockRestore();
+    }
   });
 
   it('takes address, credentials and database from the URL, and single fields before it', async () => {
@@ -190,11 +236,11 @@ describeWithProcess('a connection of our own', () => {
     const server = await ownServer();
     const connections = async () =>
       String(await server.command('CLIENT', 'LIST')).match(/name=holdfast/g) ?? [];
-    const driver = await openIoredis({ port: server.port }, { commandTimeoutMs: 2000 });
+    const driver = await openServer({ port: server.port });
     expect(await connections()).toHaveLength(1);
     await driver.close();
     await expect.poll(connections).toHaveLength(0);
-    const other = await openIoredis({ port: server.port }, { commandTimeoutMs: 2000 });
+    const other = await openServer({ port: server.port });
     await server.pause();
     const startedAt = performance.now();
     await other.close();

@@ -1,6 +1,6 @@
 /**
- * Finds the code that readers copy: the TSDoc examples in `src/` and the `ts` blocks of the README and the
- * guides. What becomes of it is left to `block-modules.ts`.
+ * Finds the code that readers copy: the TSDoc examples in `src/` and the `ts` blocks of the README and of
+ * everything in `docs/`. What becomes of it is left to `block-modules.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ function read(file: string): string {
 }
 
 export function findDocBlocks(): DocBlock[] {
-  const pages = ['README.md', ...filesIn('docs/guides', '.md')];
+  const pages = ['README.md', ...filesIn('docs', '.md')];
   const sources = filesIn('src', '.ts');
   return [
     ...pages.flatMap((file) => fencedBlocks(file, read(file).split('\n'))),

@@ -4,6 +4,7 @@
  */
 import type { TestProject } from 'vitest/node';
 import { type FoundServer, findServer } from './find-server.ts';
+import { type ClusterDesk, openClusterDesk } from './shared-cluster.ts';
 import { countTests, namesOfSkipped } from './skipped.ts';
 
 declare module 'vitest' {
@@ -13,10 +14,13 @@ declare module 'vitest' {
     serverKind: 'url' | 'process' | 'embedded';
     /** The program that tests start servers of their own with; null when there is none. */
     serverBinary: string | null;
+    /** Where tests ask for the Cluster that all of them share; null when there cannot be one. */
+    clusterDesk: string | null;
   }
 }
 
 let found: FoundServer | undefined;
+let desk: ClusterDesk | undefined;
 let project: TestProject | undefined;
 
 function say(text: string): void {
@@ -30,9 +34,12 @@ export async function setup(started: TestProject): Promise<void> {
   started.provide('serverUrl', found.url);
   started.provide('serverKind', found.kind);
   started.provide('serverBinary', found.binary);
+  desk = found.binary === null ? undefined : await openClusterDesk(found.binary);
+  started.provide('clusterDesk', desk?.url ?? null);
 }
 
 export async function teardown(): Promise<void> {
+  await desk?.close();
   await found?.close();
   if (project === undefined) return;
   const skipped = namesOfSkipped(project.vitest);

@@ -11,6 +11,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from '../../src/testing/index.ts';
+import { ClusterConnection } from './cluster-connection.ts';
 import { NEEDS_PROCESS } from './skipped.ts';
 
 /** The address of the server that all tests share. Use random names. */
@@ -20,10 +21,30 @@ export function sharedServer(): { url: string; host: string; port: number } {
   return { url, host: hostname, port: port === '' ? 6379 : Number(port) };
 }
 
+/**
+ * The Cluster that all tests share: three primaries, started when the first test asks. Use random names, and
+ * leave its slots where they are. Only inside `describeWithProcess`.
+ */
+export async function sharedCluster(): Promise<{ addresses: { host: string; port: number }[] }> {
+  const desk = inject('clusterDesk');
+  if (desk === null) throw new Error(`There is no shared cluster ${NEEDS_PROCESS}`);
+  const response = await fetch(desk);
+  if (!response.ok) throw new Error(`The shared cluster did not start: ${await response.text()}`);
+  return { addresses: (await response.json()) as { host: string; port: number }[] };
+}
+
 /** A raw connection to the shared server, closed when the test ends. */
 export async function openShared(): Promise<RawConnection> {
   const { host, port } = sharedServer();
   return openRaw(host, port);
+}
+
+/** What looks at the shared Cluster, closed when the test ends. Only inside `describeWithProcess`. */
+export async function openSharedCluster(): Promise<ClusterConnection> {
+  const { addresses } = await sharedCluster();
+  const connection = await ClusterConnection.connect(addresses[0] as { host: string; port: number });
+  onTestFinished(() => connection.close());
+  return connection;
 }
 
 /** A raw connection, closed when the test ends. */

@@ -1,7 +1,8 @@
 /** The scripts of the fenced lock: tokens that rise, one for each hold, whatever happens to the last one. */
 import { describe, expect, it } from 'vitest';
-import { fencedLockAcquire, fencedLockLastToken } from '../../src/scripts/generated.ts';
+import { fencedLockAcquire, fencedLockLastToken, fencedLockReclaim } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './reclaim.ts';
 import { expectRunning, ScriptBench } from './script-bench.ts';
 
 const bench = new ScriptBench();
@@ -32,6 +33,52 @@ async function serverMicros(): Promise<number> {
   const [seconds, micros] = (await bench.command('TIME')) as [string, string];
   return Number(seconds) * 1_000_000 + Number(micros);
 }
+
+function reclaimFenced({ name, owner, ended, guard, leaseMs, graceMs }: ReclaimTerms, token = 4_000) {
+  const last = tokenOf(name);
+  bench.expectImmortal(last);
+  const args = { owner, count: 3, token, leaseMs, graceMs, trusted: '' };
+  return bench.run(fencedLockReclaim, { lock: name, ended, last, guard }, args);
+}
+
+describeReclaim(bench, {
+  title: 'fenced-lock/reclaim',
+  reclaim: reclaimFenced,
+  plantOther: (name) => bench.plant('HSET', name, 'c:2', 1),
+  isHeldBy: async (name, owner) => (await bench.hash(name))[owner] === '3',
+});
+
+describe('the token of fenced-lock/reclaim', () => {
+  const terms = (name: string) => ({
+    name,
+    owner: 'c:1',
+    ended: `redisson_unlock_latch:{${name}}:c:1`,
+    guard: `holdfast_guard:{${name}}`,
+    leaseMs: 60_000,
+    graceMs: RUNNING_GRACE_MS,
+  });
+
+  it.each([
+    ['is brought back where it is missing', undefined, '4000'],
+    ['is brought back where an older one stands', '3999', '4000'],
+    ['never replaces a newer one', '4001', '4001'],
+  ])('%s', async (_, before, after) => {
+    const name = bench.name();
+    bench.expectImmortal(`holdfast_guard:{${name}}`);
+    if (before !== undefined) await bench.plant('SET', tokenOf(name), before);
+    await reclaimFenced(terms(name));
+    expect(await bench.command('GET', tokenOf(name))).toBe(after);
+  });
+
+  it('keeps the retention of the token that stands there', async () => {
+    const name = bench.name();
+    bench.expectImmortal(`holdfast_guard:{${name}}`);
+    await bench.command('SET', tokenOf(name), '1', 'PX', 70_000);
+    await reclaimFenced(terms(name));
+    expect(await bench.command('GET', tokenOf(name))).toBe('4000');
+    expectRunning(await bench.pttl(tokenOf(name)), 70_000);
+  });
+});
 
 describe('fenced-lock/acquire', () => {
   it('gives a token that is not below the clock of the server, and keeps it', async () => {

@@ -1,6 +1,11 @@
 /** The scripts by which people look: they answer for whatever is there, and change nothing. */
 import { describe, expect, it } from 'vitest';
-import { inspectDescribe, inspectIdentity, inspectServer } from '../../src/scripts/generated.ts';
+import {
+  inspectDescribe,
+  inspectIdentity,
+  inspectPrimary,
+  inspectServer,
+} from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { expectRunning, ScriptBench } from './script-bench.ts';
 
@@ -33,6 +38,37 @@ describe('inspect/describe', () => {
     expect(await look(name)).toEqual({ status: 'lock', remainingMs: -1, holder: 'u:7', holdCount: 1 });
   });
 
+  it('knows a read/write lock by its mode, and names everybody with their counts', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'mode', 'read', 'c:1', '2', 'c:2', '1');
+    await bench.command('PEXPIRE', name, 60_000);
+    const reply = await look(name);
+    expect(reply).toEqual({
+      status: 'readWrite',
+      remainingMs: expect.any(Number),
+      mode: 'read',
+      holders: ['c:1', '2', 'c:2', '1'],
+    });
+    if (reply.status === 'readWrite') expectRunning(reply.remainingMs, 60_000);
+    const written = bench.name();
+    await bench.plant('HSET', written, 'mode', 'write', 'c:1:write', '1');
+    expect(await look(written)).toEqual({
+      status: 'readWrite',
+      remainingMs: -1,
+      mode: 'write',
+      holders: ['c:1:write', '1'],
+    });
+  });
+
+  it('does not read a hash of more fields than a lock would have', async () => {
+    const name = bench.name();
+    const fields = Array.from({ length: 10_000 }, (_, i) => [`c:${i}`, '1']).flat();
+    await bench.plant('HSET', name, 'mode', 'read', ...fields);
+    expect(await look(name)).toEqual({ status: 'other', type: 'hash' });
+    await bench.command('HDEL', name, 'c:0');
+    expect(await look(name)).toMatchObject({ status: 'readWrite' });
+  });
+
   it('takes a string with an expiry for a plain lock, and shows no more than its beginning', async () => {
     const name = bench.name();
     await bench.plant('SET', name, 'x'.repeat(1_000), 'PX', 60_000);
@@ -51,6 +87,9 @@ describe('inspect/describe', () => {
     ['hash', 'HSET', ['a', '1', 'b', '2']],
     ['hash', 'HSET', ['name', 'not a count']],
     ['hash', 'HSET', ['c:1', '0']],
+    ['hash', 'HSET', ['mode', 'read']],
+    ['hash', 'HSET', ['mode', 'dark', 'size', '3']],
+    ['hash', 'HSET', ['mode', 'read', 'size', '3', 'title', 'a page']],
     ['list', 'RPUSH', ['a']],
     ['set', 'SADD', ['a']],
     ['zset', 'ZADD', ['1', 'a']],
@@ -64,12 +103,46 @@ describe('inspect/describe', () => {
 });
 
 describe('inspect/server', () => {
-  it('gives the sections of INFO that tell what the server is and what it evicts', async () => {
-    const reply = await bench.run(inspectServer, {}, {});
+  const ask = (publish: string, channel: string, connection = bench.connection) =>
+    bench.run(inspectServer, { slot: [] }, { publish, channel }, connection);
+
+  it('gives the sections of INFO that tell what the server is, and the time', async () => {
+    const before = (await bench.command('TIME')) as string[];
+    const reply = await ask('', '');
+    const after = (await bench.command('TIME')) as string[];
     expect(reply.status).toBe('server');
-    expect(reply.general).toMatch(/^(redis|valkey)_version:\d+\.\d+/m);
-    expect(reply.memory).toMatch(/^maxmemory:\d+\r?$/m);
-    expect(reply.memory).toMatch(/^maxmemory_policy:[a-z-]+\r?$/m);
+    expect(reply.info).toMatch(/^(redis|valkey)_version:\d+\.\d+/m);
+    expect(reply.info).toMatch(/^maxmemory:\d+\r?$/m);
+    expect(reply.info).toMatch(/^maxmemory_policy:[a-z-]+\r?$/m);
+    for (const name of ['aof_enabled', 'role', 'connected_slaves', 'master_replid', 'cluster_enabled']) {
+      expect(reply.info).toMatch(new RegExp(`^${name}:\\w+\\r?$`, 'm'));
+    }
+    expect(reply.nowMs).toBeGreaterThanOrEqual(Number(before[0]) * 1_000);
+    expect(reply.nowMs).toBeLessThan((Number(after[0]) + 1) * 1_000);
+  });
+
+  it('publishes one message where it is asked to, and says nothing of it', async () => {
+    const channel = bench.name();
+    const heard = await bench.listenTo(channel);
+    expect(await ask('', channel)).toMatchObject({ refusal: '' });
+    expect(await heard()).toEqual([]);
+    expect(await ask('PUBLISH', channel)).toMatchObject({ refusal: '' });
+    expect(await heard()).toEqual(['']);
+  });
+
+  it('tells why a message was not taken', async () => {
+    expect((await ask('NOPUBLISH', 'channel')).refusal).toMatch(/unknown/i);
+  });
+});
+
+describe('inspect/primary', () => {
+  it('tells the replication id of the server, and how many replicas it has', async () => {
+    const info = (await bench.command('INFO', 'replication')) as string;
+    expect(await bench.run(inspectPrimary, { lock: bench.name() }, {})).toEqual({
+      status: 'primary',
+      server: /master_replid:(\w+)/.exec(info)?.[1],
+      replicas: Number(/connected_slaves:(\d+)/.exec(info)?.[1]),
+    });
   });
 });
 
@@ -92,10 +165,17 @@ describeWithProcess('a user who may not ask for INFO', () => {
     await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '&*', '+@all', '-info');
     const connection = await openRaw(server.host, server.port);
     await connection.command('AUTH', 'blind', 'pw');
-    expect(await bench.run(inspectServer, {}, {}, connection)).toEqual({
+    const message = { publish: '', channel: '' };
+    expect(await bench.run(inspectServer, { slot: [] }, message, connection)).toEqual({
       status: 'server',
-      general: '',
-      memory: '',
+      nowMs: expect.any(Number),
+      info: '',
+      refusal: '',
+    });
+    expect(await bench.run(inspectPrimary, { lock: 'any' }, {}, connection)).toEqual({
+      status: 'primary',
+      server: '',
+      replicas: 0,
     });
     expect(await bench.run(inspectIdentity, {}, {}, connection)).toEqual({
       status: 'server',

@@ -6,10 +6,12 @@ import {
   lockEnter,
   lockForceRelease,
   lockLeave,
+  lockReclaim,
   lockRelease,
   lockRenew,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, openShared, ownServer } from '../harness/servers.ts';
+import { describeReclaim } from './reclaim.ts';
 import { expectRunning, heardOn, ScriptBench } from './script-bench.ts';
 
 const bench = new ScriptBench();
@@ -44,6 +46,16 @@ function forceRelease(name: string, request: string, connection = bench.connecti
 function renew(locks: string[], leaseMs: number, owners: string[], connection = bench.connection) {
   return bench.run(lockRenew, { locks }, { leaseMs, owners }, connection);
 }
+
+describeReclaim(bench, {
+  title: 'lock/reclaim',
+  reclaim: ({ name, owner, ended, guard, leaseMs, graceMs }) => {
+    const args = { owner, count: 3, leaseMs, graceMs, trusted: '' };
+    return bench.run(lockReclaim, { lock: name, ended, guard }, args);
+  },
+  plantOther: (name) => bench.plant('HSET', name, 'c:2', 1),
+  isHeldBy: async (name, owner) => (await bench.hash(name))[owner] === '3',
+});
 
 describe('lock/acquire', () => {
   it('makes a hash of one field with the count 1 and the lease as its TTL', async () => {

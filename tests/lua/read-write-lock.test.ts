@@ -7,14 +7,17 @@ import {
   readWriteLockReadAcquire,
   readWriteLockReadEnter,
   readWriteLockReadLeave,
+  readWriteLockReadReclaim,
   readWriteLockReadRelease,
   readWriteLockReadRenew,
   readWriteLockSteal,
   readWriteLockSweep,
   readWriteLockWriteAcquire,
+  readWriteLockWriteReclaim,
   readWriteLockWriteRelease,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './reclaim.ts';
 import { expectRunning, heardOn, ScriptBench } from './script-bench.ts';
 
 const bench = new ScriptBench();
@@ -72,8 +75,8 @@ function sweep(name: string, ...readers: [owner: string, count: number][]) {
 
 function renew(leaseMs: number, ...reads: [name: string, owner: string, count: number][]) {
   const places = reads.flatMap(([name, owner, count]) => [name, ...holdsOf(name, owner, 1, count)]);
-  const holders = reads.flatMap(([, owner, count]) => [owner, String(count)]);
-  return bench.run(readWriteLockReadRenew, { places }, { leaseMs, holders });
+  const holders = reads.flatMap(([, owner, count]) => [owner, String(count), String(leaseMs)]);
+  return bench.run(readWriteLockReadRenew, { places }, { holders });
 }
 
 function force(name: string, mode: 'read' | 'write', request: string) {
@@ -86,11 +89,75 @@ function steal(name: string, owner: string, leaseMs = 60_000) {
   return bench.run(readWriteLockSteal, { lock: name, ended: endedOf(name, owner) }, { owner, leaseMs });
 }
 
+const endsAt = (key: string) => bench.command('PEXPIRETIME', key);
 const look = (name: string, owner = '') => bench.run(readWriteLockDescribe, { lock: name }, { owner });
 const holders = (name: string) => bench.run(readWriteLockHolders, { lock: name }, {});
 
 const HELD = { status: 'held' };
 const RELEASED = { status: 'released', announced: 1, readers: [] };
+
+function reclaimRead({ name, owner, ended, guard, leaseMs, graceMs }: ReclaimTerms, writer = '') {
+  const keys = { lock: name, ended, guard, holds: holdsOf(name, owner, 1, 2) };
+  return bench.run(readWriteLockReadReclaim, keys, { owner, writer, leaseMs, graceMs, trusted: '' });
+}
+
+function reclaimWrite({ name, owner, ended, guard, leaseMs, graceMs }: ReclaimTerms, reader = '') {
+  const args = { owner, reader, count: 2, leaseMs, graceMs, trusted: '' };
+  return bench.run(readWriteLockWriteReclaim, { lock: name, ended, guard }, args);
+}
+
+describeReclaim(bench, {
+  title: 'read-write-lock/read-reclaim',
+  reclaim: (terms) => reclaimRead(terms),
+  plantOther: (name) => bench.plant('HSET', name, 'mode', 'write', 'c:2:write', 1),
+  isHeldBy: async (name, owner) => {
+    const holds = await Promise.all(holdsOf(name, owner, 1, 2).map((hold) => bench.exists(hold)));
+    return (await bench.hash(name))[owner] === '2' && holds.every(Boolean);
+  },
+});
+
+describeReclaim(bench, {
+  title: 'read-write-lock/write-reclaim',
+  reclaim: (terms) => reclaimWrite(terms),
+  plantOther: (name) => bench.plant('HSET', name, 'mode', 'read', 'c:2', 1),
+  isHeldBy: async (name, owner) => {
+    const { mode, [owner]: count } = await bench.hash(name);
+    return count === '2' && mode === 'write';
+  },
+});
+
+describe('what comes back to a read/write lock', () => {
+  function terms(name: string, owner: string): ReclaimTerms {
+    const guard = `holdfast_guard:{${name}}`;
+    bench.expectImmortal(guard);
+    return { name, owner, ended: endedOf(name, owner), guard, leaseMs: 60_000, graceMs: RUNNING_GRACE_MS };
+  }
+
+  it('comes back beside other readers, whatever their leases', async () => {
+    const name = bench.name();
+    await reclaimRead({ ...terms(name, 'c:1'), leaseMs: 90_000 });
+    expect(await reclaimRead(terms(name, 'c:2'))).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '2', 'c:2': '2' });
+    expectRunning(await bench.pttl(name), 90_000);
+    expect(await reclaimWrite(terms(name, 'c:3:write'))).toEqual({ status: 'taken' });
+  });
+
+  it.each(['read first', 'write first'])('both sides of one owner come back: %s', async (order) => {
+    const name = bench.name();
+    const reading = () => reclaimRead(terms(name, 'c:1'), 'c:1:write');
+    const writing = () => reclaimWrite(terms(name, 'c:1:write'), 'c:1');
+    const steps = order === 'read first' ? [reading, writing] : [writing, reading];
+    for (const step of steps) expect(await step()).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1': '2', 'c:1:write': '2' });
+  });
+
+  it('leaves a lock of another kind alone', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'c:9', 1);
+    await expect(reclaimRead(terms(name, 'c:1'))).rejects.toThrow('a lock of another kind');
+    expect(await bench.hash(name)).toEqual({ 'c:9': '1' });
+  });
+});
 
 describe('read-write-lock/read-acquire', () => {
   it('makes a lock of mode read with a hold key, both with the lease', async () => {
@@ -118,6 +185,9 @@ describe('read-write-lock/read-acquire', () => {
     await read(name, 'c:1');
     expect(await read(name, 'c:1', { leaseMs: 10_000 })).toEqual(HELD);
     expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expectRunning(await bench.pttl(name), 60_000);
+    await bench.command('PEXPIRE', name, 20_000);
+    await read(name, 'c:1', { leaseMs: 10_000 });
     expectRunning(await bench.pttl(name), 60_000);
     await enter(name, 'c:1', 2);
     expect(await read(name, 'c:1')).toEqual(HELD);
@@ -305,6 +375,40 @@ describe('read-write-lock/read-renew', () => {
     expect(await bench.command('KEYS', `*${three}*`)).toEqual([]);
   });
 
+  it('gives each hold its own lease', async () => {
+    const [one, two] = [bench.name(), bench.name()];
+    await read(one, 'c:1', { leaseMs: 10_000 });
+    await read(two, 'c:2', { leaseMs: 10_000 });
+    const places = [one, holdOf(one, 'c:1', 1), two, holdOf(two, 'c:2', 1)];
+    const holders = ['c:1', '1', '60000', 'c:2', '1', '200000'];
+    await bench.run(readWriteLockReadRenew, { places }, { holders });
+    for (const key of places.slice(0, 2)) expectRunning(await bench.pttl(key), 60_000);
+    for (const key of places.slice(2)) expectRunning(await bench.pttl(key), 200_000);
+  });
+
+  it('brings a lock that was cut back to what the hold keys have, and one without expiry to the lease', async () => {
+    const name = bench.name();
+    await read(name, 'c:1', { leaseMs: 200_000 });
+    await bench.command('PEXPIRE', name, 30_000);
+    await renew(60_000, [name, 'c:1', 1]);
+    expectRunning(await bench.pttl(name), 200_000);
+    await bench.plant('PERSIST', holdOf(name, 'c:1', 1));
+    await bench.command('PEXPIRE', name, 30_000);
+    await renew(60_000, [name, 'c:1', 1]);
+    expectRunning(await bench.pttl(name), 60_000);
+  });
+
+  it("leaves the hold keys of other readers alone, also those of the same lock's dead", async () => {
+    const name = bench.name();
+    await read(name, 'c:1');
+    await read(name, 'c:2', { leaseMs: 10_000 });
+    await read(name, 'dead:1');
+    await bench.command('DEL', holdOf(name, 'dead:1', 1));
+    await renew(90_000, [name, 'c:1', 1]);
+    expectRunning(await bench.pttl(holdOf(name, 'c:2', 1)), 10_000);
+    expect(await bench.exists(holdOf(name, 'dead:1', 1))).toBe(false);
+  });
+
   it('makes a hold key again that was lost while the reader still stands there', async () => {
     const name = bench.name();
     await read(name, 'c:1');
@@ -334,20 +438,18 @@ describe('read-write-lock/write-acquire', () => {
     const name = bench.name();
     await write(name, 'c:1:write');
     const reply = await write(name, 'c:2:write');
-    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number), mode: 'write', readers: [] });
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number), mode: 'write' });
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1' });
   });
 
-  it('is kept out by readers, and told who they are', async () => {
+  it('is kept out by readers, with or without hold keys', async () => {
     const name = bench.name();
     await read(name, 'c:1');
-    await enter(name, 'c:1', 2);
-    await read(name, 'c:2');
-    const reply = await write(name, 'c:1:write');
-    expect(reply).toMatchObject({ status: 'busy', mode: 'read' });
-    if (reply.status !== 'busy') return;
-    expectRunning(reply.remainingMs, 60_000);
-    expect([...reply.readers].sort()).toEqual(['1', '2', 'c:1', 'c:2']);
+    await bench.command('DEL', holdOf(name, 'c:1', 1));
+    const reply = await write(name, 'c:2:write');
+    expect(reply).toEqual({ status: 'busy', remainingMs: expect.any(Number), mode: 'read' });
+    if (reply.status === 'busy') expectRunning(reply.remainingMs, 60_000);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
     expect(await bench.exists(waitingOf(name))).toBe(false);
   });
 
@@ -457,28 +559,43 @@ describe('read-write-lock/write-release', () => {
 });
 
 describe('read-write-lock/sweep', () => {
-  it('removes readers without hold keys, brings the lease down to that of the others, and says 0', async () => {
+  it('brings the lock to the longest hold and says 0, and leaves a reader without hold keys its field', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'dead:1', { leaseMs: 200_000 });
     await read(name, 'c:1', { leaseMs: 60_000 });
+    await read(name, 'c:2', { leaseMs: 10_000 });
     await bench.command('DEL', holdOf(name, 'dead:1', 1));
-    const reply = await sweep(name, ['dead:1', 1], ['c:1', 1]);
-    expect(reply).toEqual({ status: 'kept', remainingMs: expect.any(Number) });
-    if (reply.status === 'kept') expectRunning(reply.remainingMs, 60_000);
-    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
-    expectRunning(await bench.pttl(name), 60_000);
-    expect(await sweep(name, ['c:1', 1])).toMatchObject({ status: 'kept' });
+    for (let delivery = 1; delivery <= 2; delivery += 1) {
+      expect(await sweep(name, ['dead:1', 1], ['c:1', 1], ['c:2', 1])).toEqual({ status: 'kept' });
+      expect(await bench.hash(name)).toEqual({ mode: 'read', 'dead:1': '1', 'c:1': '1', 'c:2': '1' });
+      expect(await endsAt(name)).toBe(await endsAt(holdOf(name, 'c:1', 1)));
+    }
     expect(await heard()).toEqual(['0']);
   });
 
-  it('frees the lock when nobody is left, and says 0', async () => {
+  it('brings a lock that was cut up to the longest hold, and wakes nobody for it', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await read(name, 'c:1', { leaseMs: 60_000 });
+    await bench.command('PEXPIRE', name, 30_000);
+    expect(await sweep(name, ['c:1', 1])).toEqual({ status: 'kept' });
+    expect(await endsAt(name)).toBe(await endsAt(holdOf(name, 'c:1', 1)));
+    expect(await heard()).toEqual([]);
+  });
+
+  it('frees the lock when nobody has a hold key, and says 0', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'dead:1');
-    await bench.command('DEL', holdOf(name, 'dead:1', 1));
-    expect(await sweep(name, ['dead:1', 1])).toEqual({ status: 'free', announced: 1 });
-    expect(await sweep(name, ['dead:1', 1])).toEqual({ status: 'free', announced: 1 });
+    await read(name, 'dead:2');
+    await bench.command('DEL', holdOf(name, 'dead:1', 1), holdOf(name, 'dead:2', 1));
+    const both = [
+      ['dead:1', 1],
+      ['dead:2', 1],
+    ] as [string, number][];
+    expect(await sweep(name, ...both)).toEqual({ status: 'free', announced: 1 });
+    expect(await sweep(name, ...both)).toEqual({ status: 'free', announced: 1 });
     expect(await heard()).toEqual(['0']);
     expect(await bench.exists(name)).toBe(false);
   });
@@ -488,28 +605,38 @@ describe('read-write-lock/sweep', () => {
     await read(name, 'java:1');
     await enter(name, 'java:1', 3);
     await bench.command('DEL', holdOf(name, 'java:1', 1), holdOf(name, 'java:1', 3));
-    expect(await sweep(name, ['java:1', 3])).toMatchObject({ status: 'kept' });
+    expect(await sweep(name, ['java:1', 3])).toEqual({ status: 'kept' });
     expect(await bench.hash(name)).toEqual({ mode: 'read', 'java:1': '3' });
   });
 
-  it('judges nobody who came or entered again since, and leaves the lease as it is then', async () => {
+  it.each([
+    ['come', 'c:2', 1],
+    ['entered again', 'c:1', 2],
+    ['left and another has come', 'c:3', 1],
+  ])('does nothing when somebody has %s since, and names those to judge', async (_, field, count) => {
     const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1', { leaseMs: 60_000 });
-    await read(name, 'c:2', { leaseMs: 200_000 });
-    expect(await sweep(name, ['c:1', 1])).toMatchObject({ status: 'kept' });
-    expectRunning(await bench.pttl(name), 200_000);
     await bench.command('DEL', holdOf(name, 'c:1', 1));
-    await bench.command('HSET', name, 'c:1', 2);
-    await sweep(name, ['c:1', 1], ['c:2', 1]);
-    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '2', 'c:2': '1' });
-    expectRunning(await bench.pttl(name), 200_000);
+    if (field === 'c:3') await bench.command('HDEL', name, 'c:1');
+    await bench.command('HSET', name, field, count);
+    const before = await bench.hash(name);
+    const reply = await sweep(name, ['c:1', 1]);
+    if (reply.status !== 'changed') return expect.unreachable(`answered ${reply.status}`);
+    const named = Object.fromEntries(
+      reply.readers.flatMap((text, i) => (i % 2 === 0 ? [[text, reply.readers[i + 1]]] : [])),
+    );
+    expect({ mode: 'read', ...named }).toEqual(before);
+    expect(await bench.hash(name)).toEqual(before);
+    expectRunning(await bench.pttl(name), 60_000);
+    expect(await heard()).toEqual([]);
   });
 
   it('takes a hold key without expiry for one that lasts', async () => {
     const name = bench.name();
     await read(name, 'c:1', { leaseMs: 60_000 });
     await bench.plant('PERSIST', holdOf(name, 'c:1', 1));
-    await sweep(name, ['c:1', 1]);
+    expect(await sweep(name, ['c:1', 1])).toEqual({ status: 'kept' });
     expectRunning(await bench.pttl(name), 60_000);
   });
 
@@ -517,7 +644,7 @@ describe('read-write-lock/sweep', () => {
     const name = bench.name();
     await write(name, 'c:1:write', { leaseMs: 60_000 });
     await read(name, 'c:1', { writer: 'c:1:write', leaseMs: 5_000 });
-    expect(await sweep(name, ['c:1', 1])).toMatchObject({ status: 'kept' });
+    expect(await sweep(name, ['c:1', 1])).toEqual({ status: 'kept' });
     expectRunning(await bench.pttl(name), 60_000);
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1', 'c:1': '1' });
   });
@@ -623,7 +750,7 @@ describeWithProcess('read-write-lock on a server out of memory', () => {
     await expect(write(`${name}3`, 'c:3:write', { via })).rejects.toThrow('OOM');
     expect(await via.command('EXISTS', `${name}3`)).toBe(0);
     const places = [name, holdOf(name, 'c:1', 1)];
-    const renewal = { leaseMs: 500_000, holders: ['c:1', '1'] };
+    const renewal = { holders: ['c:1', '1', '500000'] };
     expect(await bench.run(readWriteLockReadRenew, { places }, renewal, via)).toMatchObject({ held: [1] });
     expectRunning(Number(await via.command('PTTL', holdOf(name, 'c:1', 1))), 500_000);
     expect(await releaseRead(name, 'c:1', 1, via)).toEqual(RELEASED);

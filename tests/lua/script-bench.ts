@@ -81,6 +81,11 @@ export class ScriptBench {
     await this.command(command, key, ...args);
   }
 
+  /** Says that a script leaves this key without expiry, as it should. */
+  expectImmortal(key: string): void {
+    this.#planted.add(key);
+  }
+
   async run<Keys, Args, Reply extends { status: string }>(
     script: Runnable<Keys, Args, Reply>,
     keys: Keys,

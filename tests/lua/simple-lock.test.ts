@@ -4,10 +4,12 @@ import {
   simpleLockAcquire,
   simpleLockDescribe,
   simpleLockForceRelease,
+  simpleLockReclaim,
   simpleLockRelease,
   simpleLockRenew,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { describeReclaim } from './reclaim.ts';
 import { expectRunning, ScriptBench } from './script-bench.ts';
 
 const bench = new ScriptBench();
@@ -35,6 +37,14 @@ function forceRelease(name: string, request: string, connection = bench.connecti
 function renew(locks: string[], leaseMs: number, owners: string[], connection = bench.connection) {
   return bench.run(simpleLockRenew, { locks }, { leaseMs, owners }, connection);
 }
+
+describeReclaim(bench, {
+  title: 'simple-lock/reclaim',
+  reclaim: ({ name, owner, ended, guard, leaseMs, graceMs }) =>
+    bench.run(simpleLockReclaim, { lock: name, ended, guard }, { owner, leaseMs, graceMs, trusted: '' }),
+  plantOther: (name) => bench.plant('SET', name, 'c:2', 'PX', 60_000),
+  isHeldBy: async (name, owner) => (await bench.command('GET', name)) === owner,
+});
 
 describe('simple-lock/acquire', () => {
   it('writes the token with the lease as its TTL, as SET NX PX does', async () => {

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from '../../src/keys.ts';
 import { FairProtocol } from '../../src/primitives/fair-lock.ts';
+import { Granting } from '../../src/primitives/granting.ts';
 import type { Wire } from '../../src/primitives/wire.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
@@ -234,6 +235,7 @@ describe('the fair lock and its model', () => {
         const name = randomName();
         const wireOver = (connection: RawConnection): Wire => ({
           driver: rawDriver(connection),
+          granting: new Granting(rawDriver(connection)),
           publish: 'PUBLISH',
           rememberMs: 600_000,
           commandTimeoutMs: 3_000,

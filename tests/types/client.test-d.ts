@@ -6,6 +6,7 @@ import {
   type ClientOptions,
   type Description,
   type Diagnostic,
+  type Health,
   Holdfast,
   type LossReason,
   type Owner,
@@ -20,6 +21,22 @@ export async function connecting(): Promise<void> {
   await Holdfast.connect({ url: 'redis://127.0.0.1', username: 'u', password: 'p', tls: true, db: 1 });
   await Holdfast.connect({ host: '127.0.0.1', port: 6379 }, { watchdogMs: 5_000 });
   await Holdfast.connect({ embedded: true });
+  const nodes = [{ host: '127.0.0.1', port: 7000 }, { host: 'node' }];
+  await Holdfast.connect({
+    sentinels: nodes,
+    name: 'orders',
+    sentinelPassword: 'p',
+    sentinelTls: true,
+    db: 1,
+  });
+  await Holdfast.connect({ cluster: nodes, username: 'u', tls: {}, natMap: () => null });
+  await Holdfast.connect({ master: { url: 'redis://127.0.0.1' }, replicas: [{ host: '127.0.0.2' }] });
+  // @ts-expect-error: a Cluster has only database 0
+  await Holdfast.connect({ cluster: nodes, db: 1 });
+  // @ts-expect-error: a node is an object
+  await Holdfast.connect({ cluster: ['127.0.0.1:7000'] });
+  // @ts-expect-error: Sentinels are asked for a name
+  await Holdfast.connect({ sentinels: nodes });
   // @ts-expect-error: connect needs to know where to
   await Holdfast.connect();
   // @ts-expect-error: a misspelt field
@@ -59,6 +76,11 @@ export async function using(client: Holdfast): Promise<void> {
   expectTypeOf(client.scope(() => 42)).toEqualTypeOf<Promise<number>>();
   expectTypeOf(client.scope(async () => 'text')).toEqualTypeOf<Promise<string>>();
   expectTypeOf(client.capabilities()).resolves.toEqualTypeOf<Capabilities>();
+  expectTypeOf<Capabilities['pubSub']>().toEqualTypeOf<'sharded' | 'plain' | 'polling'>();
+  expectTypeOf<Capabilities['replicas']['required']>().toBeNumber();
+  expectTypeOf<Capabilities['guard']['obstacle']>().toEqualTypeOf<string | null>();
+  expectTypeOf(client.health()).resolves.toEqualTypeOf<Health>();
+  expectTypeOf<Health['status']>().toEqualTypeOf<'ok' | 'degraded' | 'down'>();
   expectTypeOf(client.list('orders:*')).resolves.toEqualTypeOf<Description[]>();
   expectTypeOf(client.close()).resolves.toBeVoid();
 
@@ -69,6 +91,12 @@ export async function using(client: Holdfast): Promise<void> {
   if (description.kind === 'lock') {
     expectTypeOf(description.holder).toBeString();
     expectTypeOf(description.holdCount).toBeNumber();
+  }
+  if (description.kind === 'readWrite') {
+    expectTypeOf(description.mode).toEqualTypeOf<'read' | 'write'>();
+    expectTypeOf(description.holders[0]?.holder).toEqualTypeOf<string | undefined>();
+    expectTypeOf(description.holders[0]?.holdCount).toEqualTypeOf<number | undefined>();
+    expectTypeOf(description.remainingMs).toBeNumber();
   }
   if (description.kind === 'other') expectTypeOf(description.type).toBeString();
 }

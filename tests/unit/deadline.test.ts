@@ -103,7 +103,7 @@ describe('withDeadline', () => {
     expect(await bounded.evalSha('abc', ['k'], ['a'])).toEqual(['held', 1]);
     expect(driver.evalSha).toHaveBeenCalledWith('abc', ['k'], ['a']);
     const open = await opened(given);
-    expect(driver.openConnection).toHaveBeenCalledWith('', EVENTS);
+    expect(driver.openConnection).toHaveBeenCalledWith('', expect.anything());
     await open.subscribe('one', 'plain');
     await open.unsubscribe('two', 'sharded');
     expect(await open.send(['WAIT', '1', '0'])).toEqual(['held', 1]);
@@ -191,5 +191,67 @@ describe('withDeadline', () => {
     await clock.advance(TIMEOUT_MS);
     expect(await outcome).toBeInstanceOf(OutcomeUnknownError);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('the watch over calls', () => {
+  function watched() {
+    const given = setUp();
+    const watch = { refusal: vi.fn((): Error | undefined => undefined), onRecovered: vi.fn() };
+    return { ...given, watch, bounded: withDeadline(given.driver, given.clock, TIMEOUT_MS, watch) };
+  }
+
+  it('is told of the first answer after one that did not come', async () => {
+    const { bounded, clock, driver, watch } = watched();
+    const silent = bounded.eval('', [], []).catch((error: unknown) => error);
+    await clock.advance(TIMEOUT_MS);
+    expect(await silent).toBeInstanceOf(OutcomeUnknownError);
+    expect(watch.onRecovered).not.toHaveBeenCalled();
+    driver.eval.mockResolvedValue('here');
+    await bounded.eval('', [], []);
+    await bounded.eval('', [], []);
+    expect(watch.onRecovered).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    ['a connection that could not be made', Object.assign(new Error('no'), { syscall: 'connect' }), 1],
+    ['a connection that broke', new Error('Connection is closed.'), 1],
+    ['a primary that has become a replica', new Error('READONLY You can not write'), 1],
+    ['a server that refuses', new Error('NOPERM this user has no permissions'), 0],
+    ['a script that is not known yet', new Error('NOSCRIPT No matching script'), 0],
+  ])('takes %s for what it is', async (_title, error, recoveries) => {
+    const { bounded, driver, watch } = watched();
+    driver.evalSha.mockRejectedValueOnce(error).mockResolvedValue('here');
+    await expect(bounded.evalSha('', [], [])).rejects.toBe(error);
+    await bounded.evalSha('', [], []);
+    expect(watch.onRecovered).toHaveBeenCalledTimes(recoveries);
+  });
+
+  it('hears of a dedicated connection that broke, and so does who opened it', async () => {
+    const { bounded, driver, opening, subscriber, answer, watch } = watched();
+    const events = { onMessage: vi.fn(), onDown: vi.fn() };
+    opening.resolve(subscriber);
+    await bounded.openConnection('', events);
+    const given = driver.openConnection.mock.calls[0]?.[1] as ConnectionEvents;
+    given.onMessage('channel', 'message');
+    const reason = new Error('gone');
+    given.onDown(reason);
+    expect(events.onMessage).toHaveBeenCalledWith('channel', 'message');
+    expect(events.onDown).toHaveBeenCalledWith(reason);
+    answer.resolve('here');
+    await bounded.eval('', [], []);
+    expect(watch.onRecovered).toHaveBeenCalledOnce();
+  });
+
+  it('keeps scripts from a server that is none for us', async () => {
+    const { bounded, driver, answer, watch, clock } = watched();
+    const refusal = new Error('not this one');
+    watch.refusal.mockReturnValueOnce(refusal).mockReturnValueOnce(refusal);
+    await expect(bounded.eval('', [], [])).rejects.toBe(refusal);
+    await expect(bounded.evalSha('', [], [])).rejects.toBe(refusal);
+    expect([driver.eval, driver.evalSha].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+    expect(clock.pendingTimers).toBe(0);
+    answer.resolve('here');
+    expect(await bounded.eval('', [], [])).toBe('here');
   });
 });

@@ -1,9 +1,10 @@
+import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
 import { Redis as Valkey, Cluster as ValkeyCluster } from 'iovalkey';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import * as redis5 from 'redis5';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { detectDriver } from '../../src/drivers/detect.ts';
 import { OptionError } from '../../src/errors.ts';
 
@@ -11,11 +12,6 @@ const lazy = { lazyConnect: true };
 const nodes = [{ host: '127.0.0.1', port: 1 }];
 const rootNodes = [{ url: 'redis://127.0.0.1:1' }];
 const sentinel = { name: 'main', sentinelRootNodes: nodes };
-
-class GlideClient {
-  customCommand(): void {}
-  invokeScript(): void {}
-}
 
 function refusal(client: unknown): string {
   try {
@@ -46,26 +42,75 @@ describe('detectDriver', () => {
     expect(detectDriver(client)).toMatchObject({ library: 'node-redis', keyPrefix: '' });
   });
 
-  it('tells the prefix of the client', () => {
-    expect(detectDriver(new Redis({ ...lazy, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
-    expect(detectDriver(createClient({ keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+  it.each([
+    ['standalone', 'node-redis 6 pool', createClientPool()],
+    ['standalone', 'node-redis 6 pool with a type mapping', createClientPool().withTypeMapping({})],
+    ['standalone', 'node-redis 5 pool', redis5.createClientPool()],
+    ['sentinel', 'node-redis 6 Sentinel client', createSentinel(sentinel)],
+    [
+      'sentinel',
+      'node-redis 6 Sentinel client with options',
+      createSentinel(sentinel).withCommandOptions({}),
+    ],
+    ['sentinel', 'node-redis 5 Sentinel client', redis5.createSentinel(sentinel)],
+    ['cluster', 'node-redis 6 Cluster client', createCluster({ rootNodes })],
+    [
+      'cluster',
+      'node-redis 6 Cluster client with options',
+      createCluster({ rootNodes }).withCommandOptions({}),
+    ],
+    ['cluster', 'node-redis 5 Cluster client', redis5.createCluster({ rootNodes })],
+  ])('finds the topology %s behind a %s', (topology, _, client) => {
+    expect(detectDriver(client)).toMatchObject({ library: 'node-redis', topology, keyPrefix: '' });
   });
 
   it.each([
-    ['a Cluster of ioredis or iovalkey', new Cluster(nodes, lazy)],
-    ['a Cluster of ioredis or iovalkey', new Cluster5(nodes, lazy)],
-    ['a Cluster of ioredis or iovalkey', new ValkeyCluster(nodes, lazy)],
-    ['a node-redis cluster', createCluster({ rootNodes })],
-    ['a node-redis cluster', redis5.createCluster({ rootNodes })],
-    ['a node-redis Sentinel client', createSentinel(sentinel)],
-    ['a node-redis Sentinel client', redis5.createSentinel(sentinel)],
-    ['a node-redis client pool', createClientPool()],
-    ['a node-redis client pool', redis5.createClientPool()],
-    ['a Valkey GLIDE client', new GlideClient()],
-  ])('says that %s is not supported yet', (name, client) => {
-    const message = refusal(client);
-    expect(message).toContain(`Got ${name}, which this version does not support yet`);
-    expect(message).toContain('ioredis 5 or 6');
+    ['standalone', GlideClient],
+    ['cluster', GlideClusterClient],
+  ])('takes a %s client of Valkey GLIDE, alone or with its configuration', async (topology, library) => {
+    const config = { addresses: nodes, lazyConnect: true };
+    const client = await library.createClient(config);
+    onTestFinished(() => client.close());
+    for (const given of [client, { client, config }]) {
+      expect(detectDriver(given)).toMatchObject({ library: 'valkey-glide', topology, keyPrefix: '' });
+    }
+    expect(refusal({ client, config: { addresses: [] } })).toContain('{ addresses: [{ host, port }] }');
+    expect(refusal({ client, config: { ...config, readOnly: true } })).toContain('readOnly');
+  });
+
+  it('tells the prefix of the client', () => {
+    expect(detectDriver(new Redis({ ...lazy, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+    expect(detectDriver(new Cluster(nodes, { ...lazy, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+    const redisOptions = { keyPrefix: 'app:' };
+    for (const client of [
+      new Cluster(nodes, { ...lazy, redisOptions }),
+      new Cluster5(nodes, { ...lazy, redisOptions }),
+      new ValkeyCluster(nodes, { ...lazy, redisOptions }),
+    ]) {
+      expect(detectDriver(client).keyPrefix).toBe('app:');
+    }
+    expect(detectDriver(createClient({ keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+    expect(detectDriver(createClientPool({ keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+    expect(detectDriver(createSentinel({ ...sentinel, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+    expect(detectDriver(createCluster({ rootNodes, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+  });
+
+  it.each([
+    ['ioredis 6', new Cluster(nodes, lazy)],
+    ['ioredis 5', new Cluster5(nodes, lazy)],
+    ['iovalkey', new ValkeyCluster(nodes, lazy)],
+    ['a subclass', new (class Mine extends Cluster {})(nodes, lazy)],
+  ])('takes a Cluster of %s for ioredis', (_, client) => {
+    expect(detectDriver(client)).toMatchObject({ library: 'ioredis', topology: 'cluster', keyPrefix: '' });
+  });
+
+  it('refuses a client that has Sentinels name a replica', () => {
+    const replica = { ...lazy, sentinels: nodes, name: 'main', role: 'slave' } as const;
+    for (const client of [new Redis(replica), new Redis5(replica), new Valkey(replica)]) {
+      expect(refusal(client)).toContain('asks Sentinels for a replica');
+    }
+    // Without Sentinels the role means nothing.
+    expect(detectDriver(new Redis({ ...lazy, role: 'slave' })).topology).toBe('standalone');
   });
 
   it.each([
@@ -81,7 +126,9 @@ describe('detectDriver', () => {
     [createClient().legacy(), 'an instance of RedisLegacyClient'],
   ])('refuses %o and says what it got', (client, got) => {
     const message = refusal(client);
-    expect(message).toMatch(/^Expected a Redis instance of ioredis 5 or 6, .*node-redis/);
+    expect(message).toMatch(
+      /^Expected a Redis or Cluster instance of ioredis 5 or 6 or of iovalkey, .*node-redis/,
+    );
     expect(message.endsWith(`; got ${got}`)).toBe(true);
   });
 });

@@ -18,11 +18,9 @@ function wholeFrom(least: number): Cases {
 }
 const callback: Cases = { good: [() => {}], bad: [null, 'f', 0, {}, Symbol.iterator] };
 const flag: Cases = { good: [true, false], bad: [null, 0, 1, 'true', {}] };
-const text: Cases = { good: ['x'], bad: [null, '', 5, {}, ['x']] };
 const signal: Cases = { good: [new AbortController().signal], bad: [null, true, {}, new AbortController()] };
 /** Checked elsewhere. */
 const anything: Cases = { good: [{}, null, 5], bad: [] };
-const oneServer: Cases = { good: [], bad: [null, 'x', 1, [], {}, true, false] };
 
 const holding = { leaseMs: wholeFrom(1), signal, maxHoldMs: wholeFrom(1) };
 
@@ -33,16 +31,23 @@ const TABLES: Partial<Record<Table, Record<string, Cases>>> = {
     mapName: callback,
     closeOnSignals: flag,
     fairWaitMs: wholeFrom(1),
-    replicas: { good: [0, 'auto'], bad: [1, -1, null, '0', true, 'none'] },
+    replicas: { good: [0, 1, 5, 'auto', 'majority'], bad: [1.5, -1, null, '0', true, 'none'] },
     replicaTimeoutMs: wholeFrom(1),
-    guard: { good: [false], bad: [true, null, 0, 'auto'] },
+    guard: {
+      good: [false, true, { graceMs: 100 }],
+      bad: [null, 0, 'auto', {}, { graceMs: 99 }, { graceMs: 500, x: 1 }],
+    },
     shardedPubSub: { good: [false, 'auto'], bad: [true, null, 1, 'yes'] },
   },
   lock: { ...holding, owner: anything },
   tryLock: { ...holding, waitMs: wholeFrom(0), owner: anything },
   withLock: { ...holding, waitMs: wholeFrom(0), onAcquire: callback, onRelease: callback },
   owned: { owner: anything },
-  readWriteLock: { prefer: { good: ['writer'], bad: ['reader', null, true, 1] } },
+  lockKind: { guard: { good: [true, false], bad: [null, 1, 'on', { graceMs: 500 }] } },
+  readWriteLock: {
+    guard: { good: [true, false], bad: [1] },
+    prefer: { good: ['writer'], bad: ['reader', null, true, 1] },
+  },
   webLock: {
     mode: { good: ['exclusive', 'shared'], bad: ['both', null, 1] },
     ifAvailable: flag,
@@ -53,7 +58,7 @@ const TABLES: Partial<Record<Table, Record<string, Cases>>> = {
   tryAcquirePermits: { waitMs: wholeFrom(0), signal },
   withPermit: { permits: wholeFrom(1), waitMs: wholeFrom(0), signal },
   awaitLatch: { waitMs: wholeFrom(0), signal },
-  fencedLock: { tokenRetentionMs: wholeFrom(60_000) },
+  fencedLock: { guard: { good: [true, false], bad: [1] }, tokenRetentionMs: wholeFrom(60_000) },
   exponential: {
     kind: { good: ['exponential'], bad: ['constant', null, 1, 'x'] },
     initialMs: wholeFrom(1),
@@ -66,21 +71,6 @@ const TABLES: Partial<Record<Table, Record<string, Cases>>> = {
   constant: {
     kind: { good: ['constant'], bad: ['exponential', null, 1, 'x'] },
     delayMs: wholeFrom(1),
-  },
-  target: {
-    url: text,
-    host: text,
-    port: { good: [1, 6379, 65_535], bad: [...NO_NUMBERS, ...NOT_WHOLE, 0] },
-    username: text,
-    password: text,
-    tls: anything,
-    db: wholeFrom(0),
-    embedded: flag,
-    sentinels: oneServer,
-    cluster: oneServer,
-    master: oneServer,
-    replicas: oneServer,
-    name: oneServer,
   },
 };
 

@@ -4,11 +4,14 @@ import {
   ClientOfflineError,
   DisconnectsClientError,
   ErrorReply,
+  MaxCommandRedirectionsError,
+  RootNodesUnavailableError,
   SimpleError,
+  TimeoutError,
 } from 'redis';
 import * as redis5 from 'redis5';
 import { describe, expect, it } from 'vitest';
-import { classify, type Outcome, toHoldfastError } from '../../src/drivers/outcome.ts';
+import { classify, type Outcome, toHoldfastError, UnsentError } from '../../src/drivers/outcome.ts';
 import { ClosedError, DriverError, OptionError, OutcomeUnknownError } from '../../src/errors.ts';
 
 const SHA1 = 'a4b3bce979b6dfde4324b277660fe80ee57acf7a';
@@ -86,7 +89,20 @@ describe('classify', () => {
     ['offline node-redis client', new ClientOfflineError()],
     ['closed node-redis 5 client', new redis5.ClientClosedError()],
     ['full node-redis queue', new Error('The queue is full')],
+    [
+      'node-redis Cluster, redirected too often',
+      new MaxCommandRedirectionsError(reply('MOVED 1 127.0.0.1:1')),
+    ],
+    ['node-redis Cluster, nobody to ask', new RootNodesUnavailableError()],
+    ['node-redis 5 Cluster, nobody to ask', new redis5.RootNodesUnavailableError()],
+    ['closing node-redis Cluster', new Error('Cluster closed')],
+    ['node-redis Cluster, sent to a stranger', new Error('Cannot find node 127.0.0.1:6381')],
+    ['node-redis, no Sentinel', new Error('None of the sentinels are available')],
+    ['node-redis, no primary', new Error('no valid master node')],
+    ['busy node-redis 5 pool', new Error('Timeout waiting for a client')],
+    ['busy node-redis pool', new TimeoutError('Timeout waiting for a client after 3000ms')],
     ['offline ioredis', new Error("Stream isn't writeable and enableOfflineQueue options is false")],
+    ['turned away by a driver of ours', new UnsentError('The Cluster client is not connected')],
     ['our error for one of them', new DriverError('x', { cause: systemError('ECONNREFUSED', 'connect') })],
   ])('says transient of what was certainly not sent: %s', (_, error) => {
     expect(classify(error)).toBe('transient');
@@ -103,9 +119,19 @@ describe('classify', () => {
       'ioredis retries',
       new Error('Reached the max retries per request limit (which is 0). Refer to "maxRetriesPerRequest"'),
     ],
+    [
+      'ioredis Cluster, which may have sent it before',
+      new Error("Cluster isn't ready and enableOfflineQueue options is false"),
+    ],
+    [
+      'ioredis Cluster, redirected too often',
+      new Error('Too many Cluster redirections. Last error: ReplyError: MOVED 1 127.0.0.1:1'),
+    ],
+    ['ioredis Cluster without nodes', new Error('None of startup nodes is available')],
     ['ioredis flush', new Error('Command aborted due to connection close')],
     ['node-redis socket', new Error('Socket closed unexpectedly')],
     ['node-redis destroy', new DisconnectsClientError()],
+    ['node-redis time-out', new TimeoutError()],
     ['our deadline', new OutcomeUnknownError('No answer from the server within 100 ms')],
     ['our error for one of them', new DriverError('x', { cause: new Error('Connection is closed.') })],
     ['a word in capitals that is no code', new Error('TLS handshake failed')],

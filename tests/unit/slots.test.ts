@@ -1,6 +1,6 @@
 /** Slots of keys, against the values of the Cluster specification and of the CRC's own definition. */
 import { expect, it } from 'vitest';
-import { hashTag, slotOf } from '../../src/slots.ts';
+import { hashTag, slotOf, tagOfSlot } from '../../src/slots.ts';
 
 it('computes the check value of CRC-16/XMODEM', () => {
   // The catalogue of CRCs gives 0x31c3 for these digits.
@@ -24,4 +24,10 @@ it.each([
 it('hashes the bytes of a name in UTF-8', () => {
   expect(slotOf('schlüssel')).not.toBe(slotOf('schlussel'));
   expect(slotOf('{schlüssel}:x')).toBe(slotOf('schlüssel'));
+});
+
+it('has a tag for every slot, and keeps to it', () => {
+  const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
+  expect(tags.map((tag) => slotOf(`x:{${tag}}`))).toEqual(tags.map((_, slot) => slot));
+  expect(tagOfSlot(5_000)).toBe(tags[5_000]);
 });

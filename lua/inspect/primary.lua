@@ -1,0 +1,15 @@
+--- Which server has the key, by its replication id, and how many replicas are connected to it. INFO may be
+--- forbidden: the id is then empty.
+---
+--- @key lock    any     named so that a Cluster sends the question to the server that has it
+--- @returns { 'primary', server: string, replicas }
+local _ = lock
+local text = redis.pcall('INFO', 'replication')
+if type(text) ~= 'string' then
+  return { 'primary', '', 0 }
+end
+return {
+  'primary',
+  string.match(text, 'master_replid:(%x+)') or '',
+  tonumber(string.match(text, 'connected_slaves:(%d+)')) or 0,
+}

@@ -1,0 +1,36 @@
+--- Whether the server can have forgotten holds that still run, for clients with the guard.
+---
+--- A replica that is promoted, a server that restarts: each comes with a replication id of its own, and may lack
+--- what was granted last. For one grace nobody new is let in, and holders that are missing may come back. The
+--- record says which id was last reckoned with, and until when its grace lasts: `<id> <ms>`.
+---
+--- @include lib/now
+
+-- A server that was never promoted has forgotten nothing that was granted since it started. The uptime is the
+-- difference of two times in whole seconds, and may be up to a second more than has passed.
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  return now - (tonumber(uptime) - 1) * 1000
+end
+
+-- How long strangers are kept out, 0 when they are not, and the id of the server. Who is `trusted` has been seen
+-- in charge for longer than a grace: in a Cluster, a slot that was not used since need not wait once more.
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id then
+    if not string.find(trusted, id, 1, true) then
+      local promoted = not string.find(text, 'master_replid2:0+%s')
+      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    end
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  -- A clock that was set back must not make it longer than it can be.
+  return math.max(0, math.min(endsAt - now, graceMs)), id
+end

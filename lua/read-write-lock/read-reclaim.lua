@@ -1,0 +1,55 @@
+--- Gives a reader back what a server that took over, or started anew, does not know of. Only within the grace,
+--- when no writer can have been let in; a hold that was ended meanwhile does not begin again.
+---
+--- @key lock      hash    mode, readers -> count, writer -> count; its TTL is the longest lease
+--- @key ended     string  there once this owner's hold is over
+--- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @keys holds    string  the owner's hold keys, one for each entry
+--- @arg owner     string
+--- @arg writer    string  the field of the same owner's write hold, or nothing
+--- @arg leaseMs   integer
+--- @arg graceMs   integer
+--- @arg trusted   string  ids of servers that have been in charge for longer than a grace
+--- @returns { 'held' } | { 'taken' } | { 'lost' }
+--- @include lib/read-holds
+--- @include lib/grant-lease
+--- @include lib/grace
+if leaseMs < 1 or graceMs < 1 or #holds < 1 then
+  return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  for _, hold in ipairs(holds) do
+    keepHold(hold, leaseMs)
+  end
+  raiseToHolds(lock, leaseMs, holds, 1, #holds)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+  return { 'lost' }
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind')
+end
+if mode == 'write' and (writer == '' or redis.call('HEXISTS', lock, writer) == 0) then
+  return { 'taken' }
+end
+if mode then
+  redis.call('HSET', lock, owner, #holds)
+else
+  redis.call('HSET', lock, 'mode', 'read', owner, #holds)
+end
+for _, hold in ipairs(holds) do
+  redis.call('SET', hold, '1', 'PX', string.format('%.0f', leaseMs))
+end
+grantLease(lock, leaseMs, function()
+  for _, hold in ipairs(holds) do
+    redis.call('DEL', hold)
+  end
+  if mode then
+    redis.call('HDEL', lock, owner)
+  else
+    redis.call('DEL', lock)
+  end
+end)
+return { 'held' }

@@ -1,0 +1,45 @@
+/**
+ * Finds the driver for a client of Valkey GLIDE, and the configuration that it was made with.
+ *
+ * A GLIDE client keeps its configuration as `config`, which is not part of its public interface. Who would
+ * rather not rely on that hands it over beside the client; where there is none, the driver does without
+ * connections of its own, and says so when one is asked for.
+ */
+import { OptionError } from '../errors.ts';
+import type { Driver } from './driver.ts';
+import { glideDriver } from './valkey-glide.ts';
+import { glideClusterDriver } from './valkey-glide-cluster.ts';
+import type { GlideClient } from './valkey-glide-command.ts';
+import { type GlideConfiguration, isGlideConfiguration } from './valkey-glide-connection.ts';
+
+function isGlide(value: unknown): value is GlideClient {
+  return hasMethod(value, 'customCommand') && hasMethod(value, 'invokeScript');
+}
+
+function hasMethod(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
+}
+
+/** A driver for a GlideClient or GlideClusterClient, alone or as `{ client, config }`; undefined for anything else. */
+export function detectGlide(given: object): Driver | undefined {
+  const client: unknown = isGlide(given) ? given : Reflect.get(given, 'client');
+  if (!isGlide(client)) return undefined;
+  const config: unknown = Reflect.get(given, 'config');
+  if (!isGlideConfiguration(config)) {
+    if (client === given) return driverFor(client, undefined);
+    throw new OptionError(
+      'The config beside a Valkey GLIDE client must be what it was made with, as in { addresses: [{ host, port }] }',
+    );
+  }
+  if (config.readOnly === true) {
+    throw new OptionError(
+      'Got a Valkey GLIDE client that is readOnly; holding a lock needs one that may write',
+    );
+  }
+  return driverFor(client, config);
+}
+
+function driverFor(client: GlideClient, config: GlideConfiguration | undefined): Driver {
+  const isCluster = hasMethod(client, 'invokeScriptWithRoute');
+  return isCluster ? glideClusterDriver(client, config) : glideDriver(client, config);
+}

@@ -1,0 +1,179 @@
+/**
+ * Looks at the servers before they are relied on, and again when they may have changed: after calls that failed,
+ * as soon as one is answered. What is found is kept, and told when it is new.
+ */
+import type { CallWatch } from '../drivers/deadline.ts';
+import type { Driver } from '../drivers/driver.ts';
+import { classify } from '../drivers/outcome.ts';
+import type { CancelTimer, Clock } from '../runtime/clock.ts';
+import type { Report, WarningCode } from '../runtime/events.ts';
+import type { Warnings } from '../telemetry/warnings.ts';
+import { type Capabilities, summarize, type Wishes } from './capabilities.ts';
+import { type Finding, findingsOf, type Unfitness, unfitnessOf, unfulfilled } from './findings.ts';
+import { Primaries } from './primaries.ts';
+import type { ServerFacts } from './server.ts';
+
+export interface PreflightSettings {
+  /** With a deadline, and without this watch over its calls. */
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly warnings: Warnings;
+  readonly wishes: Wishes;
+  /** A key of ours in the slot of the given text. */
+  keyFor(text: string): string;
+  /** This server is in charge. */
+  onPrimary(facts: ServerFacts): void;
+}
+
+/** Looked at no more often than this, however often calls fail. */
+const PAUSE_MS = 1_000;
+
+export class Preflight implements CallWatch {
+  readonly primaries: Primaries;
+  readonly #settings: PreflightSettings;
+  /** What is known of each primary. */
+  readonly #facts = new Map<string, ServerFacts>();
+  /** What was told of it, so that it can be found over. */
+  #told: ReadonlySet<WarningCode> = new Set();
+  #waitRefusal: string | null = null;
+  #unfitness: Unfitness | undefined;
+  /** The first look that succeeded, or the one under way. */
+  #looked: Promise<void> | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #cancelLook: CancelTimer | undefined;
+  #isClosed = false;
+
+  constructor(settings: PreflightSettings) {
+    const { driver, clock, wishes, keyFor } = settings;
+    this.#settings = settings;
+    const publish = wishes.isSharded ? 'SPUBLISH' : 'PUBLISH';
+    this.primaries = new Primaries({ driver, clock, publish, keyFor });
+  }
+
+  /**
+   * What was found; asked for if it has not been.
+   *
+   * @throws DriverError when the server cannot be used, or does not answer
+   */
+  async capabilities(): Promise<Capabilities> {
+    this.#looked ??= this.#look();
+    const looked = this.#looked;
+    try {
+      await looked;
+    } catch (error) {
+      if (this.#looked === looked) this.#looked = undefined;
+      throw error;
+    }
+    return this.#summary();
+  }
+
+  /**
+   * Settles when it is known that what was insisted on can be had.
+   *
+   * @throws DriverError
+   */
+  async assertFulfilled(): Promise<void> {
+    const error = unfulfilled(await this.capabilities(), this.#settings.wishes);
+    if (error !== undefined) throw error;
+  }
+
+  /** Looks in the background, if that has not been done. */
+  begin(): void {
+    if (this.#looked === undefined) this.capabilities().catch(() => this.#warnOfUnfitness());
+  }
+
+  get unfitness(): Unfitness | undefined {
+    return this.#unfitness;
+  }
+
+  refusal(): Error | undefined {
+    if (!this.#unfitness?.isLasting) return undefined;
+    // Somebody still tries: there may be another server by now.
+    this.onRecovered();
+    return this.#unfitness.error;
+  }
+
+  onRecovered(): void {
+    if (this.#isClosed || this.#cancelLook !== undefined) return;
+    const { clock } = this.#settings;
+    this.#cancelLook = clock.after(Math.max(0, this.#lookedAt + PAUSE_MS - clock.now()), () => {
+      this.#cancelLook = undefined;
+      this.#look().catch(() => this.#warnOfUnfitness());
+    });
+  }
+
+  /** Takes over what primaries have just said, and tells what is new. */
+  learn(facts: readonly ServerFacts[]): void {
+    const { wishes, report, warnings, onPrimary } = this.#settings;
+    for (const one of facts) {
+      const publishing = one.publishing ?? this.#facts.get(one.node)?.publishing;
+      this.#facts.set(one.node, { ...one, publishing });
+      if (!one.isReplica) onPrimary(one);
+    }
+    const nodes = new Set(this.primaries.nodes());
+    for (const node of [...this.#facts.keys()]) if (!nodes.has(node)) this.#facts.delete(node);
+
+    this.#unfitness = unfitnessOf([...this.#facts.values()], wishes);
+    if (this.#unfitness !== undefined) return;
+    warnings.forget('HOLDFAST_UNFIT');
+    const findings = this.findings();
+    const codes = new Set(findings.map(({ code }) => code));
+    for (const code of this.#told) if (!codes.has(code)) warnings.forget(code);
+    this.#told = codes;
+    for (const { code, message } of findings) report('warning', { code, message });
+  }
+
+  /** What is to be warned of at present, whether it has been told or not. */
+  findings(): Finding[] {
+    return findingsOf([...this.#facts.values()], this.#summary(), this.#settings.wishes);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelLook?.();
+  }
+
+  #summary(): Capabilities {
+    const { wishes, warnings } = this.#settings;
+    const isDeaf = warnings.has('HOLDFAST_NO_SUBSCRIBE');
+    return summarize([...this.#facts.values()], wishes, { waitRefusal: this.#waitRefusal, isDeaf });
+  }
+
+  /** Asks all of them. One that does not answer is left out, unless none does. */
+  async #look(): Promise<void> {
+    this.#lookedAt = this.#settings.clock.now();
+    const nodes = await this.primaries.find();
+    const answers = await Promise.allSettled(nodes.map((node) => this.primaries.ask(node, true)));
+    const facts = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const [first] = answers;
+    if (facts.length === 0 && first?.status === 'rejected') throw first.reason;
+    await this.#tryWait(facts);
+    this.learn(facts);
+    if (this.#unfitness !== undefined) throw this.#unfitness.error;
+  }
+
+  /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
+  async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
+    const { driver, wishes } = this.#settings;
+    const [first] = facts;
+    const isOptional = wishes.replicas === 'auto';
+    if (wishes.replicas === 0 || first === undefined || (isOptional && !first.replicas)) return;
+    const connection = await driver.openConnection(first.node, { onMessage() {}, onDown() {} });
+    try {
+      await connection.send(['WAIT', '0', '1']);
+      this.#waitRefusal = null;
+    } catch (error) {
+      if (classify(error) !== 'refused') throw error;
+      this.#waitRefusal = error instanceof Error ? error.message : String(error);
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  #warnOfUnfitness(): void {
+    if (this.#unfitness === undefined) return;
+    const { message } = this.#unfitness.error;
+    this.#settings.report('warning', { code: 'HOLDFAST_UNFIT', message });
+  }
+}

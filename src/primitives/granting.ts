@@ -1,0 +1,113 @@
+/**
+ * How scripts that grant something are sent: behind the guard, where there is one, and not relied on before
+ * enough replicas have it.
+ *
+ * A grant that too few replicas acknowledge is an error, and undone by whoever undoes attempts of unknown
+ * outcome. While the server keeps strangers out, it looks busy.
+ */
+import type { Driver } from '../drivers/driver.ts';
+import { classify } from '../drivers/outcome.ts';
+import { ReplicationError } from '../errors.ts';
+import type { Acknowledgement } from '../runtime/acknowledgement.ts';
+import type { Guard } from '../runtime/guard.ts';
+import { guardCheck } from '../scripts/generated.ts';
+import type { ArgumentValues, KeyValues, Script } from '../scripts/script.ts';
+
+type Runner = Pick<Driver, 'eval' | 'evalSha'>;
+
+/** The name that people know, and the key by which the server is found. */
+interface Place {
+  readonly name: string;
+  readonly key: string;
+}
+
+interface KeptOut {
+  readonly status: 'busy';
+  readonly remainingMs: number;
+}
+
+/** Which answers grant something; after the others, there is nothing to acknowledge. */
+const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
+
+export class Granting {
+  readonly #driver: Runner;
+  readonly #acknowledgement: Acknowledgement | undefined;
+  readonly #guard: Guard | undefined;
+
+  /** @param acknowledgement left out where no replica is asked */
+  constructor(driver: Runner, acknowledgement?: Acknowledgement, guard?: Guard) {
+    this.#driver = driver;
+    this.#acknowledgement = acknowledgement;
+    this.#guard = guard;
+  }
+
+  /**
+   * Runs a script that grants a lock.
+   *
+   * @throws ReplicationError when it was granted and too few replicas acknowledged that
+   */
+  lock<Keys extends KeyValues, Args extends ArgumentValues, Reply extends { status: string }>(
+    place: Place,
+    script: Script<Keys, Args, Reply>,
+    keys: Keys,
+    args: Args,
+  ): Promise<Reply | KeptOut> {
+    return this.#acknowledged(place, async (runner): Promise<Reply | KeptOut> => {
+      if (this.#guard === undefined) return script.run(runner, keys, args);
+      const { key: guard, graceMs, trusted } = this.#guard.termsFor(place.key);
+      const reply = await script
+        .behind(guardCheck, 'settled')
+        .run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
+      if (!('server' in reply)) return reply as Reply;
+      this.#guard.saw(reply.server);
+      return { status: 'busy', remainingMs: reply.remainingMs };
+    });
+  }
+
+  /**
+   * Runs a script that grants permits, which the guard does not cover.
+   *
+   * @throws ReplicationError when they were granted and too few replicas acknowledged that
+   */
+  permits<Keys extends KeyValues, Args extends ArgumentValues, Reply extends { status: string }>(
+    place: Place,
+    script: Script<Keys, Args, Reply>,
+    keys: Keys,
+    args: Args,
+  ): Promise<Reply> {
+    return this.#acknowledged(place, (runner) => script.run(runner, keys, args));
+  }
+
+  async #acknowledged<Reply extends { status: string }>(
+    place: Place,
+    grant: (runner: Runner) => Promise<Reply>,
+  ): Promise<Reply> {
+    const needed = (await this.#acknowledgement?.needed(place.key)) ?? 0;
+    if (this.#acknowledgement === undefined || needed === 0) return grant(this.#driver);
+    const sending = this.#acknowledgement.sending(place.key, needed);
+    const reply = await grant(sending);
+    if (GRANTS.has(reply.status)) {
+      await this.#confirm(this.#acknowledgement, place, needed, sending.acknowledged());
+    }
+    return reply;
+  }
+
+  async #confirm(
+    acknowledgement: Acknowledgement,
+    { name, key }: Place,
+    needed: number,
+    acknowledged: Promise<number>,
+  ): Promise<void> {
+    let replicas = 0;
+    try {
+      replicas = await acknowledged;
+    } catch (cause) {
+      if (classify(cause) === 'refused' && acknowledgement.giveUp(cause)) return;
+      throw new ReplicationError(name, 0, needed, { cause });
+    }
+    // A replica that left meanwhile is not missed where those that are there suffice.
+    if (replicas < needed && replicas < (await acknowledgement.neededNow(key))) {
+      throw new ReplicationError(name, replicas, needed);
+    }
+  }
+}

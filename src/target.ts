@@ -1,0 +1,168 @@
+/**
+ * Where to connect, in every way there is to say it, checked before anything is sent: which fields there are,
+ * and which go together. What a URL says is read in `drivers/address.ts`.
+ */
+import {
+  type ClusterTarget,
+  type FixedTarget,
+  resolveServer,
+  type SentinelTarget,
+  type ServerTarget,
+} from './drivers/address.ts';
+import { OptionError } from './errors.ts';
+import { checkBy, integer, only, show, text } from './options.ts';
+
+/** Where to connect: one server, Sentinels, a Cluster, a fixed primary, or a private server for development. */
+export type Target =
+  | ServerTarget
+  | SentinelTarget
+  | ClusterTarget
+  | FixedTarget
+  | { readonly embedded: true };
+
+/** A target that makes sense. */
+export type Destination =
+  | { readonly kind: 'embedded' }
+  | { readonly kind: 'server'; readonly server: ServerTarget }
+  /** Nobody connects to the replicas that were listed: this is how many there should be. */
+  | { readonly kind: 'fixed'; readonly server: ServerTarget; readonly expectedReplicas: number }
+  | { readonly kind: 'sentinel'; readonly target: SentinelTarget }
+  | { readonly kind: 'cluster'; readonly target: ClusterTarget };
+
+function tls(value: unknown, what: string): boolean | object {
+  if (typeof value === 'boolean' || (typeof value === 'object' && value !== null)) return value;
+  throw new OptionError(`${what} must be true, false or the options of tls.connect, not ${show(value)}`);
+}
+
+/** Objects, one at least. */
+function list(value: unknown, what: string): readonly object[] {
+  if (Array.isArray(value) && value.length > 0 && value.every((one) => Object(one) === one)) return value;
+  const got = Array.isArray(value) && value.length === 0 ? 'an empty list' : show(value);
+  throw new OptionError(`${what} must be a list of { host, port }, not ${got}`);
+}
+
+function addresses(value: unknown, what: string): readonly object[] {
+  return list(value, what).map((given) => {
+    const address = checkBy({ host: text, port }, given);
+    if (address.host === undefined) throw new OptionError(`Each of ${what} must have a host: { host, port }`);
+    return address;
+  });
+}
+
+/** Whether what it answers is an address is known only when it is asked. */
+function natMap(value: unknown, what: string): object {
+  if (typeof value === 'function' || (Object(value) === value && !Array.isArray(value)))
+    return value as object;
+  throw new OptionError(`${what} must be an object or a function, not ${show(value)}`);
+}
+
+const port = integer(1, 65_535);
+const login = { username: text, password: text };
+const db = integer(0);
+
+const SERVER = { url: text, host: text, port, ...login, tls, db };
+const SENTINELS = {
+  sentinels: addresses,
+  name: text,
+  ...login,
+  sentinelUsername: text,
+  sentinelPassword: text,
+  tls,
+  sentinelTls: tls,
+  db,
+};
+const CLUSTER = { cluster: addresses, ...login, tls, natMap, db: only([0], 'a Cluster has only database 0') };
+const FIXED = { master: (value: unknown) => value, replicas: list };
+const EMBEDDED = { embedded: only([true], 'it is true or left out') };
+
+/** The fields that decide what is meant. */
+const KINDS = ['sentinels', 'cluster', 'master', 'embedded'] as const;
+
+const SHAPES = {
+  sentinels: "{ sentinels: [{ host, port }], name: 'mymaster' }",
+  cluster: '{ cluster: [{ host, port }] }',
+  master: '{ master: { host, port }, replicas: [{ host, port }] }',
+} as const;
+
+/** Fields that mean something only next to another one. */
+const COMPANIONS: Readonly<Record<string, keyof typeof SHAPES>> = {
+  name: 'sentinels',
+  sentinelUsername: 'sentinels',
+  sentinelPassword: 'sentinels',
+  sentinelTls: 'sentinels',
+  natMap: 'cluster',
+  replicas: 'master',
+};
+
+/**
+ * Checks where to connect: a URL or an object. Nothing at all, say from a variable that is not set, is an error.
+ *
+ * @throws OptionError
+ */
+export function checkTarget(target: unknown): Destination {
+  if (typeof target === 'string') return { kind: 'server', server: checkServer({ url: target }) };
+  if (typeof target !== 'object' || target === null) {
+    throw new OptionError(`Where to connect must be a URL or an object, not ${show(target)}`);
+  }
+  const fields = Object.entries(target).filter(([, value]) => value !== undefined);
+  const given = Object.fromEntries(
+    fields.filter(([field, value]) => field !== 'embedded' || value !== false),
+  );
+  const kind = kindOf(given);
+  switch (kind) {
+    case 'sentinels':
+      return { kind: 'sentinel', target: checkSentinels(given) };
+    case 'cluster':
+      return { kind: 'cluster', target: checkBy(CLUSTER, given) as ClusterTarget };
+    case 'master':
+      return checkFixed(given);
+    case 'embedded':
+      checkBy(EMBEDDED, given);
+      return { kind: 'embedded' };
+    default:
+      return { kind: 'server', server: checkServer(given) };
+  }
+}
+
+function kindOf(given: object): (typeof KINDS)[number] | undefined {
+  const [kind, another] = KINDS.filter((field) => Object.hasOwn(given, field));
+  if (another !== undefined) throw new OptionError(`A target has ${kind} or ${another}, not both`);
+  for (const field of Object.keys(given)) {
+    const owner = COMPANIONS[field];
+    if (owner !== undefined && owner !== kind) {
+      throw new OptionError(`${field} goes with ${owner}: ${SHAPES[owner]}`);
+    }
+  }
+  return kind;
+}
+
+function checkServer(given: unknown): ServerTarget {
+  const server = checkBy(SERVER, given);
+  resolveServer(server);
+  return server;
+}
+
+function checkSentinels(given: object): SentinelTarget {
+  const target = checkBy(SENTINELS, given);
+  if (target.name === undefined) {
+    throw new OptionError(`name must say what the Sentinels call the primary: ${SHAPES.sentinels}`);
+  }
+  return target as SentinelTarget;
+}
+
+function checkFixed(given: object): Destination {
+  const { master, replicas } = checkBy(FIXED, given);
+  if (replicas === undefined) {
+    throw new OptionError(
+      `replicas must be listed: ${SHAPES.master}. A server without any is given as { url }`,
+    );
+  }
+  const server = checkServer(master);
+  const places = [server, ...replicas.map(checkServer)].map((one) => {
+    const address = resolveServer(one);
+    return `${address.host}:${address.port}`;
+  });
+  const twice = places.find((place, index) => places.indexOf(place) < index);
+  if (twice !== undefined) throw new OptionError(`${twice} is listed twice among master and replicas`);
+  return { kind: 'fixed', server, expectedReplicas: replicas.length };
+}

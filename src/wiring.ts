@@ -1,0 +1,174 @@
+/**
+ * Puts the parts of one client together: what every lock and synchronizer of it shares.
+ */
+import { withDeadline } from './drivers/deadline.ts';
+import type { Driver } from './drivers/driver.ts';
+import { Preflight } from './inspect/preflight.ts';
+import { checkName, checkSlots, DEFAULTS, type Settings } from './options.ts';
+import { Answers } from './primitives/answers.ts';
+import { Crowds } from './primitives/crowd.ts';
+import type { LockContext } from './primitives/exclusive-lock.ts';
+import { Granting } from './primitives/granting.ts';
+import { HeldPermits } from './primitives/permit.ts';
+import { renewPermits } from './primitives/permit-protocol.ts';
+import { renewReads } from './primitives/read-protocol.ts';
+import type { ReadWriteRenewals } from './primitives/read-write-lock.ts';
+import { REENTRANT_SCRIPTS } from './primitives/reentrant-lock.ts';
+import type { SynchronizerContext } from './primitives/requests.ts';
+import { renewWith } from './primitives/scripted-protocol.ts';
+import { SIMPLE_SCRIPTS } from './primitives/simple-lock.ts';
+import type { Wire } from './primitives/wire.ts';
+import { Acknowledgement } from './runtime/acknowledgement.ts';
+import type { Clock } from './runtime/clock.ts';
+import type { Report } from './runtime/events.ts';
+import { Guard } from './runtime/guard.ts';
+import { OwnerNumbers, Sections } from './runtime/owner.ts';
+import type { Renew } from './runtime/protocol.ts';
+import { Runtime } from './runtime/runtime.ts';
+import { inspectPrimary } from './scripts/generated.ts';
+import type { Warnings } from './telemetry/warnings.ts';
+
+/** What a client is made of; tests replace the clock. */
+export interface Parts {
+  readonly id: string;
+  readonly driver: Driver;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly warnings: Warnings;
+  /** How many replicas the user said there are. */
+  readonly expectedReplicas: number;
+}
+
+export class Wiring {
+  readonly driver: Driver;
+  readonly runtime: Runtime;
+  readonly context: LockContext;
+  readonly synchronizers: SynchronizerContext;
+  readonly permits: HeldPermits;
+  readonly renewals: {
+    readonly reentrant: Renew;
+    readonly simple: Renew;
+    readonly readWrite: ReadWriteRenewals;
+  };
+  readonly guard: Guard;
+  readonly preflight: Preflight;
+  readonly isSharded: boolean;
+  readonly #plain: Wire;
+  readonly #guarded: Wire;
+  readonly #isGuarded: boolean;
+  readonly #report: Report;
+  #warnedOfPublish = false;
+
+  constructor({ id, driver, settings, clock, report, warnings, expectedReplicas }: Parts) {
+    const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName, shardedPubSub } = { ...DEFAULTS, ...settings };
+    const { replicas, replicaTimeoutMs, guard } = { ...DEFAULTS, ...settings };
+    const isCluster = driver.topology === 'cluster';
+    this.#report = report;
+    this.isSharded = shardedPubSub !== false && isCluster;
+    const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
+    this.guard = new Guard({ clock, graceMs, isCluster, keyPrefix: driver.keyPrefix });
+    this.#isGuarded = guard !== false;
+    this.preflight = new Preflight({
+      driver: withDeadline(driver, clock, commandTimeoutMs),
+      clock,
+      report,
+      warnings,
+      wishes: {
+        library: driver.library,
+        topology: driver.topology,
+        replicas,
+        expectedReplicas,
+        guard: { on: this.#isGuarded, graceMs },
+        isSharded: this.isSharded,
+      },
+      keyFor: (text) => this.guard.termsFor(text).key,
+      onPrimary: ({ node, replicationId, replicas: connected }) => {
+        this.guard.saw(replicationId);
+        if (connected !== null) acknowledgement?.counted(node, connected);
+      },
+    });
+    this.driver = withDeadline(driver, clock, commandTimeoutMs, this.preflight);
+    const channels = this.isSharded ? 'sharded' : 'plain';
+    this.runtime = new Runtime({
+      driver: this.driver,
+      clock,
+      watchdogMs,
+      commandTimeoutMs,
+      report,
+      channels,
+    });
+    const numbers = new OwnerNumbers(id);
+    this.context = { clientId: id, runtime: this.runtime, numbers, sections: new Sections() };
+
+    const acknowledgement =
+      replicas === 0
+        ? undefined
+        : new Acknowledgement({
+            driver: this.driver,
+            clock,
+            wish: replicas,
+            timeoutMs: replicaTimeoutMs,
+            expected: expectedReplicas,
+            count: (key) => this.#countReplicas(key),
+            onUnavailable: (why) => this.#warnOfReplicas(why),
+          });
+
+    this.#plain = {
+      driver: this.driver,
+      granting: new Granting(this.driver, acknowledgement),
+      publish: this.isSharded ? 'SPUBLISH' : 'PUBLISH',
+      rememberMs: this.runtime.rememberMs,
+      commandTimeoutMs,
+      fairWaitMs,
+      rawName: (name) => checkSlots(driver.keyPrefix + checkName(mapName(name)), driver.topology),
+      announced: (taken) => this.#announced(taken),
+    };
+    const granting = new Granting(this.driver, acknowledgement, this.guard);
+    this.#guarded = { ...this.#plain, granting, guard: this.guard };
+    this.synchronizers = {
+      runtime: this.runtime,
+      numbers,
+      wire: this.#plain,
+      answers: new Answers(clock, this.#plain),
+      crowds: new Crowds(),
+    };
+    const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
+    this.renewals = {
+      reentrant,
+      simple: renewWith(SIMPLE_SCRIPTS, this.#plain),
+      readWrite: { read: renewReads(this.#plain), write: reentrant },
+    };
+    this.permits = new HeldPermits(renewPermits(this.#plain));
+  }
+
+  /** How a lock speaks to the server; with the guard, or without, as the lock is told or else the client. */
+  wire(guarded = this.#isGuarded): Wire {
+    return guarded ? this.#guarded : this.#plain;
+  }
+
+  async #countReplicas(key: string): Promise<number | null> {
+    const { server, replicas } = await inspectPrimary.run(this.driver, { lock: key }, {});
+    this.guard.saw(server);
+    return server === '' ? null : replicas;
+  }
+
+  #warnOfReplicas(why: unknown): void {
+    this.#report('warning', {
+      code: 'HOLDFAST_NO_REPLICAS',
+      message:
+        'The server does not let us wait for its replicas, so a lock may be lost with the primary that granted it: ' +
+        (why instanceof Error ? why.message : String(why)),
+    });
+  }
+
+  #announced(taken: number): void {
+    if (taken === 1 || this.#warnedOfPublish) return;
+    this.#warnedOfPublish = true;
+    this.#report('warning', {
+      code: 'HOLDFAST_NO_PUBLISH',
+      message:
+        'The server refused the wake-up of a release (no permission to PUBLISH?): waiters fall back on polling',
+    });
+  }
+}

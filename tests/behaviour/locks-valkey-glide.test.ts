@@ -1,0 +1,4 @@
+import { throughGlide } from './context.ts';
+import { describeLocks } from './lock-suites.ts';
+
+describeLocks(throughGlide);

@@ -1,0 +1,99 @@
+/**
+ * Acknowledgements in a Cluster: each shard has replicas of its own, and a slot may move on before it is asked.
+ */
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
+import type { ClientOptions } from '../../src/index.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { startCluster, type TestCluster } from '../harness/cluster.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess, openRaw } from '../harness/servers.ts';
+import { whenAcknowledging } from './acknowledging.ts';
+import { SLACK_MS, timed } from './arena.ts';
+import { joinCluster } from './topology-ways.ts';
+import { WAYS } from './ways.ts';
+
+const REPLICA_TIMEOUT_MS = 800;
+const OPTIONS: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };
+
+describeWithProcess('acknowledgements in a Cluster', () => {
+  let cluster: TestCluster;
+
+  beforeAll(async () => {
+    const binary = inject('serverBinary');
+    cluster = await startCluster({ primaries: 2, ...(binary !== null && { binary }) });
+    for (const primary of cluster.nodes.slice(0, 2)) await whenAcknowledging(primary, 1);
+  });
+
+  afterAll(() => cluster.close());
+
+  /** A name that has its home on that primary. */
+  async function nameOn(primary: TestServer): Promise<string> {
+    for (;;) {
+      const name = randomName('shard');
+      if ((await cluster.primaryOf(name)) === primary) return name;
+    }
+  }
+
+  it.each(WAYS)('%s: a replica that is frozen is missed in its own shard only', async (way) => {
+    const client = await joinCluster(way, cluster, OPTIONS);
+    const [here, there] = cluster.nodes as [TestServer, TestServer];
+    const [replica] = (await cluster.replicasOf(here)) as [TestServer];
+    const [frozen, healthy] = [await nameOn(here), await nameOn(there)];
+    // Connections are there, and it is known how many replicas there are.
+    for (const name of [frozen, healthy]) await (await client.getLock(name).lock()).unlock();
+    await replica.pause();
+    onTestFinished(() => replica.resume());
+
+    const missed = timed(client.getLock(frozen).tryLock());
+    const { value, tookMs } = await timed(client.getLock(healthy).tryLock());
+    expect(value).not.toBeNull();
+    expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS);
+    const failed = await missed;
+    expect(failed.error).toMatchObject({ code: 'ERR_REPLICATION', acknowledged: 0, required: 1 });
+    expect(failed.tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
+    await replica.resume();
+    expect(await client.getLock(frozen).tryLock({ waitMs: 5_000 })).not.toBeNull();
+  });
+
+  it.each(WAYS)('%s: a slot that has moved is found, and acknowledged there', async (way) => {
+    const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1 });
+    const [here, there] = cluster.nodes as [TestServer, TestServer];
+    const name = await nameOn(here);
+    const slot = cluster.slotOf(name);
+    const lock = client.getLock(name);
+    await (await lock.lock()).unlock();
+    await cluster.moveSlot(slot, there);
+    onTestFinished(() => cluster.moveSlot(slot, here));
+    const [replica] = (await cluster.replicasOf(there)) as [TestServer];
+
+    const hold = await lock.lock();
+    expect(await there.command('HGETALL', name)).toEqual([hold.owner, '1']);
+    const reader = await openRaw(replica.host, replica.port);
+    await reader.command('READONLY');
+    expect(await reader.command('HGETALL', name)).toEqual([hold.owner, '1']);
+    expect(await hold.unlock()).toBe(true);
+
+    // And missed there.
+    await replica.pause();
+    onTestFinished(() => replica.resume());
+    await expect(lock.tryLock()).rejects.toMatchObject({ code: 'ERR_REPLICATION' });
+    await replica.resume();
+  });
+
+  it.each(WAYS)('%s: a slot that moves while it is asked for is granted once', async (way) => {
+    const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1, commandTimeoutMs: 10_000 });
+    const [here, there] = cluster.nodes as [TestServer, TestServer];
+    const name = await nameOn(here);
+    const slot = cluster.slotOf(name);
+    const move = await cluster.beginMove(slot, there);
+    onTestFinished(() => cluster.moveSlot(slot, here));
+    // Half-way, whoever asks for a lock that is not there is sent to and fro.
+    const asked = Array.from({ length: 5 }, () => client.getLock(name).tryLock({ waitMs: 100 }));
+    await move.finish();
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+    const holds = outcomes.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
+    expect(holds).toHaveLength(1);
+    expect(await there.command('HGETALL', name)).toEqual([holds[0]?.owner, '1']);
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * How many replicas have to acknowledge a grant, by the wish of the client and by who is there.
+ */
+import { describe, expect, it } from 'vitest';
+import { type ClientOptions, Holdfast } from '../../src/index.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { commandCounts } from '../behaviour/server-stats.ts';
+import { randomName } from '../harness/names.ts';
+import type { TestReplica, TestReplicas } from '../harness/replicas.ts';
+import { describeWithProcess, ownServer } from '../harness/servers.ts';
+import { ownReplicas } from '../harness/topologies.ts';
+import { eventually } from '../harness/wait.ts';
+import { whenAcknowledging } from './acknowledging.ts';
+import { join, listenTo, SLACK_MS, timed } from './arena.ts';
+import { WAYS } from './ways.ts';
+
+const REPLICA_TIMEOUT_MS = 500;
+const TIMES: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };
+
+/** Taken and given back. */
+async function grant(client: Holdfast): Promise<void> {
+  const hold = await client.getLock(randomName('wish')).tryLock();
+  expect(await hold?.unlock()).toBe(true);
+}
+
+function refused(acknowledged: number, required: number): object {
+  return { code: 'ERR_REPLICATION', acknowledged, required };
+}
+
+async function waits(server: TestServer): Promise<number> {
+  return (await commandCounts(server)).get('wait') ?? 0;
+}
+
+async function replicated(replicas: number): Promise<TestReplicas> {
+  const set = await ownReplicas({ replicas });
+  await whenAcknowledging(set.primary, replicas);
+  return set;
+}
+
+/** Kills a replica; resolves when the primary knows. */
+async function kill({ server }: TestReplica, primary: TestServer, left: number): Promise<void> {
+  await server.kill();
+  await eventually(async () => {
+    expect(String(await primary.command('INFO', 'replication'))).toContain(`connected_slaves:${left}`);
+  });
+}
+
+describeWithProcess('how many acknowledgements are asked for', () => {
+  it.each(WAYS)('auto, %s: none where there is no replica', async (way) => {
+    const server = await ownServer();
+    const client = await join(way, server, TIMES);
+    await grant(client);
+    expect(await waits(server)).toBe(0);
+  });
+
+  it.each(WAYS)('auto, %s: one where there is a replica, which is not missed when it is gone', async (way) => {
+    const { primary, replicas } = await replicated(1);
+    const client = await join(way, primary, TIMES);
+    const sofar = await waits(primary);
+    await grant(client);
+    expect(await waits(primary)).toBeGreaterThan(sofar);
+    await kill(replicas[0] as TestReplica, primary, 0);
+
+    // It is still counted on, until it is found that nobody is there to answer.
+    const { error, tookMs } = await timed(grant(client));
+    expect(error).toBeUndefined();
+    expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
+    const before = await waits(primary);
+    await grant(client);
+    expect(await waits(primary)).toBe(before);
+  });
+
+  it('auto: one is enough, whichever it is', async () => {
+    const { primary, replicas } = await replicated(2);
+    const client = await join('Holdfast.connect', primary, TIMES);
+    const [one, other] = replicas as [TestReplica, TestReplica];
+    await one.server.pause();
+    await grant(client);
+    await one.server.resume();
+    await other.server.pause();
+    await grant(client);
+    await one.server.pause();
+    await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
+  });
+
+  it.each(WAYS)('a number, %s: so many, also when they are gone', async (way) => {
+    const { primary, replicas } = await replicated(2);
+    const client = await join(way, primary, { ...TIMES, replicas: 2 });
+    const [one, other] = replicas as [TestReplica, TestReplica];
+    await grant(client);
+    await kill(one, primary, 1);
+    await expect(grant(client)).rejects.toMatchObject(refused(1, 2));
+    await kill(other, primary, 0);
+    await expect(grant(client)).rejects.toMatchObject(refused(0, 2));
+  });
+
+  describe('majority', () => {
+    it('is one of two replicas, also when both are gone', async () => {
+      const { primary, replicas } = await replicated(2);
+      const client = await join('Holdfast.connect', primary, { ...TIMES, replicas: 'majority' });
+      const [one, other] = replicas as [TestReplica, TestReplica];
+      await grant(client);
+      await kill(one, primary, 1);
+      await grant(client);
+      await kill(other, primary, 0);
+      await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
+    });
+
+    it('counts the replicas that were listed, not only those that are there', async () => {
+      const { primary, replicas } = await replicated(4);
+      const target = { master: { url: primary.url }, replicas: replicas.map(({ server: { url } }) => ({ url })) };
+      await Promise.all(replicas.slice(1).map(({ server }) => server.kill()));
+      await kill(replicas[1] as TestReplica, primary, 1);
+      await using client = await Holdfast.connect(target, { ...TIMES, replicas: 'majority' });
+      // Two of four, and the primary, are more than half of five.
+      await expect(grant(client)).rejects.toMatchObject(refused(1, 2));
+      await using unaware = await Holdfast.connect(primary.url, { ...TIMES, replicas: 'majority' });
+      await grant(unaware);
+    });
+  });
+
+  describe('the user may not wait for replicas', () => {
+    async function stage() {
+      const { primary } = await replicated(1);
+      await primary.command('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all', '-wait');
+      return { host: primary.host, port: primary.port, username: 'limited', password: 'secret' };
+    }
+
+    it.each(WAYS)('auto, %s: granted, with one warning', async (way) => {
+      const client = await join(way, await stage(), TIMES);
+      const events = listenTo(client);
+      await Promise.all([grant(client), grant(client)]);
+      await grant(client);
+      const told = events.warning.filter(({ code }) => code === 'HOLDFAST_NO_REPLICAS');
+      // Who connects was told before anybody could listen.
+      expect(told).toHaveLength(way === 'Holdfast.connect' ? 0 : 1);
+      expect((await client.health()).problems).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+    });
+
+    it.each(WAYS.slice(0, 2))('a number, %s: refused, and undone', async (way) => {
+      const place = await stage();
+      const client = await join(way, place, { ...TIMES, replicas: 1 });
+      const lock = client.getLock(randomName('wish'));
+      await expect(lock.tryLock()).rejects.toMatchObject(refused(0, 1));
+      await eventually(async () => expect(await lock.isLocked()).toBe(false));
+    });
+
+    it('a number: cannot be connected with', async () => {
+      const opening = join('Holdfast.connect', await stage(), { ...TIMES, replicas: 1 });
+      await expect(opening).rejects.toMatchObject({ code: 'ERR_DRIVER' });
+    });
+  });
+});

@@ -1,0 +1,85 @@
+/** Clients of ioredis and iovalkey that Sentinels tell where the primary is, and connections of ours that they tell. */
+import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
+import { Redis as Valkey } from 'iovalkey';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { withDeadline } from '../../src/drivers/deadline.ts';
+import type { Driver } from '../../src/drivers/driver.ts';
+import { ioredisDriver } from '../../src/drivers/ioredis.ts';
+import type { IoredisClient } from '../../src/drivers/ioredis-connection.ts';
+import { openDriver } from '../../src/drivers/open.ts';
+import { SystemClock } from '../../src/runtime/clock.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { ownSentinels } from '../harness/topologies.ts';
+import { eventually } from '../harness/wait.ts';
+import { type ClientSettings, type ConnectedClient, describeDriver, Listener } from './driver-contract.ts';
+
+type Settings = Omit<ClientSettings, 'port' | 'sentinel'>;
+type Sentinels = { name: string; sentinels: { host: string; port: number }[] };
+type UserClient = IoredisClient & NonNullable<ConnectedClient['user']>;
+
+async function ofUser(client: UserClient): Promise<ConnectedClient> {
+  client.on('error', () => {});
+  await client.ping().catch(() => {});
+  return { driver: ioredisDriver(client), user: client, close: async () => client.disconnect() };
+}
+
+const CLIENTS: Record<string, (at: Sentinels, settings: Settings) => Promise<ConnectedClient>> = {
+  'ioredis 6': (at, settings) => ofUser(new Redis({ ...at, ...settings })),
+  'ioredis 5': (at, settings) => ofUser(new Redis5({ ...at, ...settings })),
+  iovalkey: (at, settings) => ofUser(new Valkey({ ...at, ...settings })),
+  'a connection of our own': async (at, settings) => {
+    const target = { ...at, ...settings };
+    const driver = await openDriver({ kind: 'sentinel', target }, { commandTimeoutMs: 5000 });
+    return { driver, close: () => driver.close() };
+  },
+};
+
+const PORT = "return tonumber(string.match(redis.call('info', 'server'), 'tcp_port:(%d+)'))";
+const WRITE = "return redis.call('incr', KEYS[1])";
+
+describe.each(Object.entries(CLIENTS))('%s with Sentinels', (title, connect) => {
+  describeDriver({
+    title: `${title} with a Sentinel`,
+    hasKeyPrefix: title !== 'a connection of our own',
+    topology: 'sentinel',
+    connect: ({ sentinel, port: _, ...settings }) =>
+      connect(
+        { name: sentinel?.name ?? '', sentinels: [{ host: '127.0.0.1', port: sentinel?.port ?? 0 }] },
+        settings,
+      ),
+  });
+
+  describeWithProcess('a failover', () => {
+    /** Scripts, and connections opened from now on, go to this primary; the one that was open says that it broke. */
+    async function expectAt(driver: Driver, primary: TestServer): Promise<void> {
+      const bounded = withDeadline(driver, new SystemClock(), 1_000);
+      await eventually(async () => expect(await bounded.eval(PORT, [], [])).toBe(primary.port), {
+        withinMs: 15_000,
+      });
+      await eventually(() => bounded.eval(WRITE, ['k'], []), { withinMs: 15_000 });
+      const connection = await bounded.openConnection('', new Listener());
+      expect(await connection.send(['EVAL', PORT, '0'])).toBe(primary.port);
+      connection.destroy();
+    }
+
+    it('is followed by scripts and by new connections, and breaks the old ones', async () => {
+      const watched = await ownSentinels();
+      const { driver, close } = await connect({ name: watched.name, sentinels: watched.addresses }, {});
+      onTestFinished(close);
+      expect(driver.topology).toBe('sentinel');
+      await expectAt(driver, await watched.primary());
+      const listener = new Listener();
+      const connection = await driver.openConnection('', listener);
+      onTestFinished(() => connection.destroy());
+      await connection.subscribe('channel', 'plain');
+      const second = await watched.failover();
+      await expectAt(driver, second);
+      await eventually(() => expect(listener.downs).toHaveLength(1), { withinMs: 15_000 });
+      await watched.whenSettled();
+      await second.kill();
+      await expectAt(driver, await watched.whenFailedOver(second));
+    }, 60_000);
+  });
+});

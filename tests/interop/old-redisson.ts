@@ -1,0 +1,70 @@
+/** What older versions of Redisson lack, and where they fall short among themselves. */
+import { describe, expect, it } from 'vitest';
+import { fairQueueKey } from '../../src/keys.ts';
+import { randomName } from '../harness/names.ts';
+import { eventually } from '../harness/wait.ts';
+import type { Interop } from './context.ts';
+import { JavaPermits, JavaRateLimiter, JavaSemaphore, javaLock } from './java-objects.ts';
+import { UnsupportedError } from './java-peer.ts';
+import { kindsMissingIn } from './kinds.ts';
+import { IN_TIME, LEASE_MS } from './moments.ts';
+
+const LEASE = { leaseMs: LEASE_MS };
+const WATCHDOG_MS = 3_000;
+
+/** What each old version has not. */
+export function describeMissing(interop: Interop): void {
+  describe('what this version lacks', () => {
+    it.each(kindsMissingIn(interop.version))('%s', async (_title, { java }) => {
+      const theirs = javaLock(interop.java, java, randomName('interop'));
+      await expect(theirs.tryLock()).rejects.toThrow(UnsupportedError);
+    });
+
+    it('releaseIfExists', async () => {
+      const theirs = new JavaSemaphore(interop.java, 'semaphore', [randomName('interop')]);
+      await expect(theirs.releaseIfExists()).rejects.toThrow(UnsupportedError);
+    });
+  });
+}
+
+/** Before 3.52. */
+export function describeMissingRateRelease(interop: Interop): void {
+  it('this version cannot hand back permits of a rate limiter', async () => {
+    const theirs = new JavaRateLimiter(interop.java, 'rate', [randomName('interop')]);
+    await expect(theirs.release(1)).rejects.toThrow(UnsupportedError);
+  });
+}
+
+/** Before 3.23.4. */
+export function describeMissingManyPermits(interop: Interop): void {
+  it('this version takes permits one at a time only', async () => {
+    const theirs = new JavaPermits(interop.java, 'permits', [randomName('interop')]);
+    await theirs.trySetPermits(2);
+    await expect(theirs.acquire(LEASE, 2)).rejects.toThrow(UnsupportedError);
+    expect(await theirs.available()).toBe(2);
+  });
+}
+
+/** Before 3.32. */
+export function describeOldFairWaiters(interop: Interop): void {
+  it('a fair waiter of this version behind a renewed holder that died sleeps until somebody calls it', async () => {
+    const name = randomName('interop');
+    const victim = await interop.startJava({ watchdogMs: WATCHDOG_MS });
+    await javaLock(victim, 'fair', name).lock();
+    const theirs = javaLock(interop.java, 'fair', name);
+    const waiting = theirs.lock(LEASE);
+    const queued = () => interop.place.command(name, 'LLEN', fairQueueKey(name));
+    await eventually(async () => (await queued()) === 1, IN_TIME);
+    // Renewed at least once, so that the time the waiter was told is over.
+    const renewedAt = Date.now() + 1.5 * WATCHDOG_MS;
+    await eventually(() => Date.now() > renewedAt, IN_TIME);
+    await victim.kill();
+    await eventually(async () => (await interop.place.command(name, 'EXISTS', name)) === 0, IN_TIME);
+    await theirs.untilAsleep();
+    expect(await queued()).toBe(1);
+    // A waiter of Node that gives up calls the head of a queue that nobody holds.
+    expect(await interop.node.getFairLock(name).tryLock({ waitMs: 200, ...LEASE })).toBeNull();
+    expect(await waiting).toBe(true);
+    await theirs.unlock();
+  });
+}

@@ -1,0 +1,16 @@
+/** Semaphores, latches and rate limiters, shared with the newest Redisson. */
+import { describeInterop } from './context.ts';
+import { describeCountDownLatch } from './count-down-latch.ts';
+import { describeManyPermits, describePermitSemaphore } from './permit-semaphore.ts';
+import { describeRateLimiter, describeRateRelease } from './rate-limiter.ts';
+import { describeReleaseIfExists, describeSemaphore } from './semaphore.ts';
+
+describeInterop('4.7.0', [
+  describeSemaphore,
+  describePermitSemaphore,
+  describeManyPermits,
+  describeCountDownLatch,
+  describeRateLimiter,
+  describeReleaseIfExists,
+  describeRateRelease,
+]);

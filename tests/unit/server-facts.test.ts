@@ -1,0 +1,218 @@
+/** What is read from the words of servers that are not at hand, and what becomes of several. */
+import { describe, expect, it } from 'vitest';
+import { type Experience, isOlder, summarize, type Wishes } from '../../src/inspect/capabilities.ts';
+import { findingsOf, unfitnessOf, unfulfilled } from '../../src/inspect/findings.ts';
+import { readFacts, type ServerFacts } from '../../src/inspect/server.ts';
+
+const ID = 'ab'.repeat(20);
+const TRIP = { sentAtWallMs: 10_000, answeredAtWallMs: 10_020, latencyMs: 20 };
+
+function info(changes: Record<string, string | null> = {}): string {
+  const fields: Record<string, string | null> = {
+    redis_version: '7.2.4',
+    maxmemory: '0',
+    maxmemory_policy: 'noeviction',
+    aof_enabled: '1',
+    rdb_last_bgsave_status: 'ok',
+    aof_last_write_status: 'ok',
+    aof_last_bgrewrite_status: 'ok',
+    role: 'master',
+    connected_slaves: '2',
+    master_replid: ID,
+    cluster_enabled: '0',
+    ...changes,
+  };
+  const lines = Object.entries(fields).flatMap(([name, value]) =>
+    value === null ? [] : [`${name}:${value}`],
+  );
+  return `# Section\r\n${lines.join('\r\n')}\r\n`;
+}
+
+interface Said {
+  readonly node?: string;
+  readonly info?: string;
+  readonly nowMs?: number;
+  readonly refusal?: string;
+}
+
+function facts({ node = '', nowMs = 10_010, refusal = '', ...said }: Said = {}): ServerFacts {
+  return readFacts(node, { status: 'server', nowMs, refusal, info: said.info ?? info() }, TRIP);
+}
+
+const WISHES: Wishes = {
+  library: 'ioredis',
+  topology: 'standalone',
+  replicas: 'auto',
+  expectedReplicas: 0,
+  guard: { on: false, graceMs: 30_000 },
+  isSharded: false,
+};
+const EXPERIENCE: Experience = { waitRefusal: null, isDeaf: false };
+
+const summary = (all: readonly ServerFacts[], wishes: Partial<Wishes> = {}, experience = EXPERIENCE) =>
+  summarize(all, { ...WISHES, ...wishes }, experience);
+
+describe('the facts of a server', () => {
+  it.each([
+    ['valkey', { valkey_version: '8.1.1' }, 'valkey', '8.1.1'],
+    ['redis', {}, 'redis', '7.2.4'],
+  ] as const)('name %s and its own version', (_title, changes, server, version) => {
+    expect(facts({ info: info(changes) })).toMatchObject({ server, version, redisVersion: '7.2.4' });
+  });
+
+  it.each([
+    ['nothing', '', undefined],
+    [
+      'the command, before 7.2',
+      "ERR The user executing the script can't run this command or subcommand",
+      'forbidden',
+    ],
+    ['the command', "NOPERM User limited has no permissions to run the 'publish' command", 'forbidden'],
+    ['the channel, before 7.2', "ERR The user executing the script can't publish to the channel", undefined],
+    ['the channel', "NOPERM User limited has no permissions to access the 'x' channel", undefined],
+    ['what it does not know', 'ERR Unknown Redis command called from script', 'unknown'],
+  ])('tell from what was refused: %s', (_title, refusal, publishing) => {
+    expect(facts({ refusal }).publishing).toBe(publishing);
+  });
+
+  it.each([
+    [10_000, 0],
+    [10_020, 0],
+    [10_021, 1],
+    [9_999, -1],
+    [70_020, 60_000],
+  ])('take no time that the answer may have taken for a difference of clocks: %d', (nowMs, clockSkewMs) => {
+    expect(facts({ nowMs }).clockSkewMs).toBe(clockSkewMs);
+  });
+
+  it.each(['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'])(
+    'see a disk that fails by %s',
+    (name) => {
+      expect(facts({ info: info({ [name]: 'err' }) }).persistence).toEqual({
+        appendOnly: true,
+        failing: true,
+      });
+    },
+  );
+
+  it.each([
+    ['0', 'allkeys-lru', false],
+    ['1', 'noeviction', false],
+    ['1', 'volatile-ttl', true],
+  ])('see what evicts: maxmemory %s with %s', (maxmemory, policy, mayEvictLocks) => {
+    expect(facts({ info: info({ maxmemory, maxmemory_policy: policy }) }).mayEvictLocks).toBe(mayEvictLocks);
+  });
+});
+
+describe('versions', () => {
+  it.each([
+    ['6.0.5', true],
+    ['6.0.6', false],
+    ['5.9.9', true],
+    ['6.0.16', false],
+    ['6.2', false],
+    ['10.0.0', false],
+    ['6.0', true],
+    ['7.0.0-rc1', false],
+  ])('are compared by their numbers: %s', (version, older) => {
+    expect(isOlder(version, '6.0.6')).toBe(older);
+    expect(unfitnessOf([facts({ info: info({ redis_version: version }) })], WISHES) !== undefined).toBe(
+      older,
+    );
+  });
+
+  it('that are not told are not held against a server', () => {
+    expect(unfitnessOf([facts({ info: '' })], WISHES)).toBeUndefined();
+  });
+});
+
+describe('several primaries', () => {
+  it('are as good as the weakest', () => {
+    const all = [
+      facts({ node: 'a:1', info: info({ redis_version: '7.2.10' }) }),
+      facts({
+        node: 'b:1',
+        nowMs: 4_000,
+        info: info({
+          redis_version: '7.2.9',
+          connected_slaves: '0',
+          maxmemory: '1',
+          maxmemory_policy: 'allkeys-lfu',
+        }),
+      }),
+      facts({ node: 'c:1', nowMs: 12_020, info: info({ aof_enabled: '0', min_slaves_good_slaves: '1' }) }),
+    ];
+    expect(summary(all, { topology: 'cluster', isSharded: true })).toEqual({
+      library: 'ioredis',
+      topology: 'cluster',
+      primaries: 3,
+      info: true,
+      server: 'redis',
+      version: '7.2.4',
+      evictionPolicy: 'allkeys-lfu',
+      mayEvictLocks: true,
+      persistence: { appendOnly: false, failing: false },
+      replicas: { connected: 0, required: 0, obstacle: null, stopsAlone: false },
+      guard: { on: false, graceMs: 30_000, obstacle: null },
+      pubSub: 'sharded',
+      clockSkewMs: -6_000,
+    });
+  });
+
+  it('are unknown where one of them does not tell', () => {
+    const all = [facts({ node: 'a:1' }), facts({ node: 'b:1', info: '' })];
+    expect(summary(all)).toMatchObject({
+      info: false,
+      version: null,
+      persistence: null,
+      replicas: { connected: null, required: 0, obstacle: expect.stringContaining('INFO'), stopsAlone: null },
+      guard: { obstacle: expect.stringContaining('INFO') },
+    });
+  });
+
+  it('use plain channels when one knows no others', () => {
+    const all = [facts({ node: 'a:1' }), facts({ node: 'b:1', refusal: 'ERR Unknown Redis command' })];
+    expect(summary(all, { isSharded: true }).pubSub).toBe('plain');
+  });
+});
+
+describe('acknowledgements', () => {
+  it.each([
+    ['auto', '2', 0, 1],
+    ['auto', '0', 0, 0],
+    ['majority', '2', 0, 1],
+    ['majority', '1', 4, 2],
+    ['majority', '5', 0, 3],
+    [0, '2', 0, 0],
+    [3, '0', 0, 3],
+  ] as const)('%s of %s connected and %d expected: %d', (replicas, connected, expectedReplicas, required) => {
+    const all = [facts({ info: info({ connected_slaves: connected }) })];
+    expect(summary(all, { replicas, expectedReplicas }).replicas).toMatchObject({ required, obstacle: null });
+  });
+
+  it('that were insisted on and cannot be had are an error, others a warning', () => {
+    const experience = { waitRefusal: 'NOPERM', isDeaf: false };
+    for (const replicas of ['auto', 1, 'majority'] as const) {
+      const wishes = { ...WISHES, replicas };
+      const capabilities = summary([facts()], wishes, experience);
+      expect(findingsOf([facts()], capabilities, wishes)).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+      expect(unfulfilled(capabilities, wishes)?.code).toBe(replicas === 'auto' ? undefined : 'ERR_DRIVER');
+    }
+    expect(summary([facts()], { replicas: 0 }, experience).replicas.obstacle).toBeNull();
+  });
+});
+
+describe('the guard', () => {
+  it('cannot work where no replication id is told, and says so', () => {
+    const wishes = { ...WISHES, guard: { on: true, graceMs: 5_000 } };
+    const all = [facts({ info: info({ master_replid: null, connected_slaves: '0' }) })];
+    const capabilities = summary(all, wishes);
+    expect(capabilities.guard).toEqual({
+      on: true,
+      graceMs: 5_000,
+      obstacle: expect.stringContaining('master_replid'),
+    });
+    expect(findingsOf(all, capabilities, wishes)).toMatchObject([{ code: 'HOLDFAST_NO_GUARD' }]);
+    expect(unfulfilled(capabilities, wishes)?.message).toContain('master_replid');
+  });
+});
