@@ -7,13 +7,14 @@
 import { startServer } from '../src/testing/index.ts';
 import { printReport } from './report.ts';
 import type { Scenario } from './scenario.ts';
+import { guard } from './scenarios/guard.ts';
 import { localWaiters } from './scenarios/local-waiters.ts';
 import { memory } from './scenarios/memory.ts';
 import { uncontended } from './scenarios/uncontended.ts';
 import { withLock } from './scenarios/with-lock.ts';
 
 // withLock comes after the uncontended cycle: its first use makes every later await of the process slower.
-const SCENARIOS: readonly Scenario[] = [uncontended, withLock, localWaiters, memory];
+const SCENARIOS: readonly Scenario[] = [uncontended, guard, withLock, localWaiters, memory];
 
 const { REDIS_URL } = process.env;
 const server = REDIS_URL === undefined ? await startServer() : undefined;

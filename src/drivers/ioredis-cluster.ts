@@ -89,8 +89,9 @@ class IoredisClusterDriver implements Driver {
   }
 
   async *scan(pattern: string): AsyncIterable<string> {
-    // The nodes are known once there is a connection.
     await this.#connected();
+    // A listing that misses a node looks complete.
+    await this.#refresh();
     for (const node of this.nodes()) {
       const client = await this.#primary(node);
       yield* scanWith(([name, ...args]) => send(client, name, args), pattern);

@@ -67,7 +67,8 @@ export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: O
   const { Cluster } = await import('ioredis');
   const client = new Cluster([...seeds], settings(target, commandTimeoutMs));
   const unreachable = new Map<string, Error>();
-  client.on('node error', (error: Error, node: string) => unreachable.set(node, error));
+  const note = (error: Error, node: string) => unreachable.set(node, error);
+  client.on('node error', note);
   client.on('+node', connectNode);
   const endsAt = performance.now() + commandTimeoutMs;
   try {
@@ -87,6 +88,7 @@ export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: O
       : undefined;
     throw cannotConnect(`the Cluster at ${listed(seeds)}`, reason ?? cause);
   }
+  client.off('node error', note);
   return ioredisClusterDriver(client, () => disconnect(client));
 }
 

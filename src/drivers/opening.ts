@@ -86,7 +86,7 @@ export async function within(
 /** Says where a connection was to go, and why there is none. */
 export function cannotConnect(where: string, cause: unknown): DriverError {
   // ioredis attaches the command that failed, and a failed AUTH carries the password: causes get printed.
-  if (cause instanceof Error) Reflect.deleteProperty(cause, 'command');
+  for (let each = cause; each instanceof Error; each = each.cause) Reflect.deleteProperty(each, 'command');
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
   return new DriverError(`Cannot connect to ${where}: ${reason}`, { cause });
 }

@@ -3,7 +3,7 @@
  * as soon as one is answered. What is found is kept, and told when it is new.
  */
 import type { CallWatch } from '../drivers/deadline.ts';
-import type { Driver } from '../drivers/driver.ts';
+import type { Connection, Driver } from '../drivers/driver.ts';
 import { classify } from '../drivers/outcome.ts';
 import type { CancelTimer, Clock } from '../runtime/clock.ts';
 import type { Report, WarningCode } from '../runtime/events.ts';
@@ -28,6 +28,10 @@ export interface PreflightSettings {
 
 /** Looked at no more often than this, however often calls fail. */
 const PAUSE_MS = 1_000;
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
 export class Preflight implements CallWatch {
   readonly primaries: Primaries;
@@ -78,9 +82,10 @@ export class Preflight implements CallWatch {
     if (error !== undefined) throw error;
   }
 
-  /** Looks in the background, if that has not been done. */
+  /** Looks in the background, if that has not been done, nor just failed. */
   begin(): void {
-    if (this.#looked === undefined) this.capabilities().catch(() => this.#warnOfUnfitness());
+    const isDue = this.#looked === undefined && this.#settings.clock.now() - this.#lookedAt >= PAUSE_MS;
+    if (isDue) this.capabilities().catch(() => this.#warnOfUnfitness());
   }
 
   get unfitness(): Unfitness | undefined {
@@ -159,15 +164,17 @@ export class Preflight implements CallWatch {
     const [first] = facts;
     const isOptional = wishes.replicas === 'auto';
     if (wishes.replicas === 0 || first === undefined || (isOptional && !first.replicas)) return;
-    const connection = await driver.openConnection(first.node, { onMessage() {}, onDown() {} });
+    let connection: Connection | undefined;
     try {
+      connection = await driver.openConnection(first.node, { onMessage() {}, onDown() {} });
       await connection.send(['WAIT', '0', '1']);
       this.#waitRefusal = null;
     } catch (error) {
-      if (classify(error) !== 'refused') throw error;
-      this.#waitRefusal = error instanceof Error ? error.message : String(error);
+      if (classify(error) === 'refused') this.#waitRefusal = messageOf(error);
+      // What could not be found out will be, by the first acquisition.
+      else if (!isOptional) throw error;
     } finally {
-      connection.destroy();
+      connection?.destroy();
     }
   }
 

@@ -286,7 +286,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '3d7135e180bbc470aa52afd48121c8ca338634d1',
+  sha1: '3f374c2f39a3bb2fcba7d68cf762600be2fb67b3',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -364,7 +364,6 @@ end
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
-  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -381,13 +380,12 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
-    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head, swept
+  return head
 end
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)
@@ -468,7 +466,7 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local now = nowMs()
-local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+local head = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
 local remainingMs = redis.call('PTTL', lock)
 local isFree = remainingMs == -2
 if isFree and (not head or head == owner) then
@@ -479,7 +477,7 @@ if isFree and (not head or head == owner) then
   end)
   return { 'held' }
 end
-if isFree and swept then
+if isFree then
   callHead(head, publish, channel)
 end
 if waitMs == 0 then
@@ -509,7 +507,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'free' }
 >({
   name: 'fair-lock/force-release',
-  sha1: '803045f7dda1f4d2b4af6df240d9c3ed9dc9eb22',
+  sha1: '2733b58a368c84134af759128ee3eee1a703d9e5',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
   args: [['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -577,7 +575,6 @@ end
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
-  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -594,13 +591,12 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
-    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head, swept
+  return head
 end
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)
@@ -647,7 +643,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: '17f7315e036226398e81c10292b80786747cf45c',
+  sha1: '5cb8524144823778f066e616caafcd451756e408',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -717,7 +713,6 @@ end
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
-  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -734,13 +729,12 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
-    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head, swept
+  return head
 end
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)
@@ -898,7 +892,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '1064b04d275a082944f3bdf47a2bf288d763824e',
+  sha1: '163c99f3d5ebc2aa5ac43eb690f649b4fc188d37',
   keys: ['lock', 'ended', 'last', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -949,21 +943,29 @@ local function startedAt(now)
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
     error('the server does not tell its replication id, which the guard needs', 0)
   end
   local now = nowMs()
-  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
   if reckoned ~= id then
-    if not string.find(trusted, id, 1, true) then
-      local promoted = not string.find(text, 'master_replid2:0+%s')
-      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
-    end
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.max(0, math.min(endsAt - now, graceMs)), id
+  return math.min(endsAt - now, graceMs), id
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -1128,7 +1130,7 @@ export const guardCheck = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'guard/check',
-  sha1: 'd565c52ceb6cb2c0debfc768761a285fe47d71b5',
+  sha1: 'a1d583e9ea5acd420d5356790dd3de173deb2a8a',
   keys: ['guard'],
   args: [['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1152,21 +1154,29 @@ local function startedAt(now)
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
     error('the server does not tell its replication id, which the guard needs', 0)
   end
   local now = nowMs()
-  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
   if reckoned ~= id then
-    if not string.find(trusted, id, 1, true) then
-      local promoted = not string.find(text, 'master_replid2:0+%s')
-      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
-    end
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.max(0, math.min(endsAt - now, graceMs)), id
+  return math.min(endsAt - now, graceMs), id
 end
 if graceMs < 1 then
   return redis.error_reply('ERR a grace must be positive')
@@ -1580,7 +1590,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: '24fca37750344630183c7e4237ee75e4da9d1a62',
+  sha1: 'b1e2c8f6fcae697a7c03a076d0049b9fa869af01',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1628,21 +1638,29 @@ local function startedAt(now)
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
     error('the server does not tell its replication id, which the guard needs', 0)
   end
   local now = nowMs()
-  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
   if reckoned ~= id then
-    if not string.find(trusted, id, 1, true) then
-      local promoted = not string.find(text, 'master_replid2:0+%s')
-      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
-    end
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.max(0, math.min(endsAt - now, graceMs)), id
+  return math.min(endsAt - now, graceMs), id
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -4154,7 +4172,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: '25ea221330c1848476d6226afc4c677d9732c397',
+  sha1: '557ebe645cc77834d165da1fd75e0b932dcc95c4',
   keys: ['lock', 'ended', 'guard'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
@@ -4230,21 +4248,29 @@ local function startedAt(now)
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
     error('the server does not tell its replication id, which the guard needs', 0)
   end
   local now = nowMs()
-  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
   if reckoned ~= id then
-    if not string.find(trusted, id, 1, true) then
-      local promoted = not string.find(text, 'master_replid2:0+%s')
-      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
-    end
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.max(0, math.min(endsAt - now, graceMs)), id
+  return math.min(endsAt - now, graceMs), id
 end
 if leaseMs < 1 or graceMs < 1 or #holds < 1 then
   return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
@@ -4736,7 +4762,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: 'b17d8cc4f4d69531f34f110cb0577ac32afc0ce5',
+  sha1: '7ea29e5417cccfe9ba64323deb8e302b4a80548e',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -4785,21 +4811,29 @@ local function startedAt(now)
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
     error('the server does not tell its replication id, which the guard needs', 0)
   end
   local now = nowMs()
-  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
   if reckoned ~= id then
-    if not string.find(trusted, id, 1, true) then
-      local promoted = not string.find(text, 'master_replid2:0+%s')
-      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
-    end
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.max(0, math.min(endsAt - now, graceMs)), id
+  return math.min(endsAt - now, graceMs), id
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -5571,7 +5605,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: '7aa9c2c01b6b4a8d8c632a2d61a408e1c1ead473',
+  sha1: '7daaaf6d27dbac8ed610ddfda411b14ef6bf6429',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -5606,21 +5640,29 @@ local function startedAt(now)
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
     error('the server does not tell its replication id, which the guard needs', 0)
   end
   local now = nowMs()
-  local reckoned, endsAt = string.match(redis.call('GET', guard) or '', '^(%x+) (%d+)$')
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
+  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
   if reckoned ~= id then
-    if not string.find(trusted, id, 1, true) then
-      local promoted = not string.find(text, 'master_replid2:0+%s')
-      endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
-    end
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.max(0, math.min(endsAt - now, graceMs)), id
+  return math.min(endsAt - now, graceMs), id
 end
 if leaseMs < 1 or graceMs < 1 then
   return redis.error_reply('ERR a lease and a grace must be positive')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ClientOptions, DriverError, type Holdfast, type Lock, OptionError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { itWithProcess, ownServer } from '../harness/servers.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { KINDS, type Kind, SIMPLE } from './kinds.ts';
 import { rejection } from './moments.ts';
 import { commandCounts, resetCounts } from './server-stats.ts';
@@ -48,7 +48,7 @@ function* refusedCalls(client: Holdfast, kind: Kind): Generator<[string, () => u
 
 export function describeBadInput(context: Context): void {
   describe('bad input', () => {
-    itWithProcess('is refused with OptionError before anything is sent', async () => {
+    onOneServer(context, itWithProcess)('is refused with OptionError before anything is sent', async () => {
       const server = await ownServer();
       const client = await context.client({}, server);
       await client.capabilities();

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RawView } from '../harness/cluster-connection.ts';
 import { eventually } from '../harness/wait.ts';
+import type { Context } from './context.ts';
 import type { Kind } from './kinds.ts';
 
 /** Where Redisson announces the releases of a lock. */
@@ -73,12 +74,22 @@ export async function subscribersOf(raw: RawView, name: string): Promise<number>
   return Number(count);
 }
 
+/** Listens to a channel; what it returns resolves with all that was published there up to its call. */
+export async function listenTo(context: Context, channel: string): Promise<() => Promise<string[]>> {
+  const [listener, raw] = [await context.raw(), await context.raw()];
+  const heard: string[] = [];
+  listener.onMessage(({ message }) => heard.push(message));
+  await listener.subscribe(channel);
+  return async () => {
+    // Messages keep their order: what was published before has arrived when this has.
+    await raw.command('PUBLISH', channel, 'end');
+    await eventually(() => heard.at(-1) === 'end');
+    heard.pop();
+    return [...heard];
+  };
+}
+
 /** Resolves when this many processes wait for the lock; for a kind that does not listen, right away. */
-export async function untilWaiting(
-  raw: RawView,
-  kind: Kind,
-  name: string,
-  processes = 1,
-): Promise<void> {
+export async function untilWaiting(raw: RawView, kind: Kind, name: string, processes = 1): Promise<void> {
   if (kind.listens) await eventually(async () => (await subscribersOf(raw, name)) === processes);
 }

@@ -5,7 +5,7 @@ import { randomName } from '../harness/names.ts';
 import { ownProxy, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { subscribersOf, untilWaiting } from './by-hand.ts';
-import type { BringYourOwn, Context } from './context.ts';
+import { type BringYourOwn, type Context, onOneServer } from './context.ts';
 import { KINDS, REENTRANT } from './kinds.ts';
 import { rejection, timed } from './moments.ts';
 
@@ -124,18 +124,21 @@ export function describeClose(context: Context): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('ends within about one command time-out when the server does not answer', async () => {
-      const proxy = await ownProxy(sharedServer());
-      const client = await context.client({ commandTimeoutMs: 1_000 }, proxy);
-      const hold = await client.getLock(randomName()).lock();
-      const { signal } = hold;
-      client.on('error', () => {});
-      proxy.blackhole();
-      const { tookMs } = await timed(() => client.close());
-      // Its own connections are given another half second to close politely.
-      expect(tookMs).toBeLessThan(3_500);
-      expect(signal.reason).toMatchObject({ reason: 'closed' });
-    });
+    onOneServer(context, it)(
+      'ends within about one command time-out when the server does not answer',
+      async () => {
+        const proxy = await ownProxy(sharedServer());
+        const client = await context.client({ commandTimeoutMs: 1_000 }, proxy);
+        const hold = await client.getLock(randomName()).lock();
+        const { signal } = hold;
+        client.on('error', () => {});
+        proxy.blackhole();
+        const { tookMs } = await timed(() => client.close());
+        // Its own connections are given another half second to close politely.
+        expect(tookMs).toBeLessThan(3_500);
+        expect(signal.reason).toMatchObject({ reason: 'closed' });
+      },
+    );
   });
 }
 

@@ -176,7 +176,7 @@ export const throughConnect: Context = {
   },
 };
 
-type Declare<Test> = (title: string, test: Test, timeoutMs?: number) => void;
+type Declare = (title: string, test: () => void | Promise<void>, timeoutMs?: number) => void;
 
 /**
  * What declares a test, or a group of them, about one server: one of its own, one behind a proxy, one whose
@@ -184,10 +184,7 @@ type Declare<Test> = (title: string, test: Test, timeoutMs?: number) => void;
  *
  * @param declare what declares it there: `it`, `itWithProcess`, `describe` …
  */
-export function onOneServer<Test = () => void | Promise<void>>(
-  { topology }: Context,
-  declare: Declare<Test>,
-): Declare<Test> {
+export function onOneServer({ topology }: Context, declare: Declare): Declare {
   return topology === 'standalone' ? declare : () => {};
 }
 

@@ -5,7 +5,7 @@ import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { rejection, timed } from './moments.ts';
 import { commandCounts, resetCounts } from './server-stats.ts';
 
@@ -192,7 +192,7 @@ export function describeCountDownLatch(context: Context): void {
       expect(await rejection(latch.countDown())).toBeInstanceOf(ClosedError);
     });
 
-    itWithProcess('opens for hundreds of waiters with a few looks', async () => {
+    onOneServer(context, itWithProcess)('opens for hundreds of waiters with a few looks', async () => {
       const server = await ownServer();
       const client = await context.client({}, server);
       const latch = client.getCountDownLatch(randomName());
@@ -242,7 +242,7 @@ export function describeCountDownLatch(context: Context): void {
       expect(heard).toEqual(['1', '0', '1', '1', '0', 'end']);
     });
 
-    it('keeps the odd channel of a name with braces', async () => {
+    onOneServer(context, it)('keeps the odd channel of a name with braces', async () => {
       const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(`{${randomName()}}:start`);
       await latch.trySetCount(1);

@@ -5,7 +5,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { subscribersOf, untilWaiting } from './by-hand.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { KINDS, type Kind, REENTRANT, SIMPLE, SPINNING_KINDS } from './kinds.ts';
 import { processWarnings, timed } from './moments.ts';
 import { commandCounts, resetCounts, totalCommands } from './server-stats.ts';
@@ -13,7 +13,7 @@ import { commandCounts, resetCounts, totalCommands } from './server-stats.ts';
 const CROWD = 1_000;
 
 export function describeCrowd(context: Context): void {
-  describeWithProcess('a thousand waiters in one process', () => {
+  onOneServer(context, describeWithProcess)('a thousand waiters in one process, on its server', () => {
     it.each([REENTRANT, SIMPLE].map((kind): [string, Kind] => [kind.title, kind]))(
       'cost one subscription and next to no commands, and are served in their order: %s',
       async (_title, kind) => {
@@ -71,7 +71,9 @@ export function describeCrowd(context: Context): void {
         expect(served).toBe(CROWD);
       },
     );
+  });
 
+  describeWithProcess('a thousand waiters in one process', () => {
     it('can be aborted by halves', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = theirs.getLock(randomName());
@@ -115,7 +117,7 @@ export function describeCrowd(context: Context): void {
     });
   });
 
-  describeWithProcess('the cost of a hold', () => {
+  onOneServer(context, describeWithProcess)('the cost of a hold', () => {
     it.each(KINDS.map((kind): [string, Kind] => [kind.title, kind]))(
       'is two script calls when nobody else wants it, and nothing else: %s',
       async (_title, kind) => {
@@ -157,7 +159,7 @@ export function describeCrowd(context: Context): void {
     });
   });
 
-  describe('a subscription', () => {
+  onOneServer(context, describe)('a subscription', () => {
     it('is one for each lock that is waited for, however many wait', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();

@@ -5,7 +5,7 @@ import type { ClientEvents, Diagnostic, Hold } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { processWarnings, whenAborted } from './moments.ts';
 
 export function describeEvents(context: Context): void {
@@ -54,42 +54,48 @@ export function describeEvents(context: Context): void {
       await eventually(() => expect(warnings).toEqual([broken]));
     });
 
-    it('tells that a hold is at risk when a renewal fails, and keeps it when the next gets through', async () => {
-      const proxy = await ownProxy(sharedServer());
-      const client = await context.client({ watchdogMs: 4_500, commandTimeoutMs: 800 }, proxy);
-      const risks: ClientEvents['atRisk'][] = [];
-      const lost: ClientEvents['lost'][] = [];
-      client.on('atRisk', (event) => risks.push(event));
-      client.on('lost', (event) => lost.push(event));
-      const hold = await client.getLock(randomName()).lock();
-      await client.capabilities();
-      proxy.blackhole();
-      await eventually(() => risks.length > 0);
-      await proxy.heal();
-      const [risk] = risks;
-      expect(risk).toMatchObject({ name: hold.name, owner: hold.owner });
-      expect(risk?.remainingMs).toBeGreaterThan(0);
-      expect(risk?.remainingMs).toBeLessThan(4_500);
-      expect(risk?.error).toBeInstanceOf(Error);
-      const atRiskMs = risk?.remainingMs as number;
-      await eventually(() => hold.remainingMs > atRiskMs);
-      expect(await hold.unlock()).toBe(true);
-      expect(risks).toHaveLength(1);
-      expect(lost).toEqual([]);
-    });
+    onOneServer(context, it)(
+      'tells that a hold is at risk when a renewal fails, and keeps it when the next gets through',
+      async () => {
+        const proxy = await ownProxy(sharedServer());
+        const client = await context.client({ watchdogMs: 4_500, commandTimeoutMs: 800 }, proxy);
+        const risks: ClientEvents['atRisk'][] = [];
+        const lost: ClientEvents['lost'][] = [];
+        client.on('atRisk', (event) => risks.push(event));
+        client.on('lost', (event) => lost.push(event));
+        const hold = await client.getLock(randomName()).lock();
+        await client.capabilities();
+        proxy.blackhole();
+        await eventually(() => risks.length > 0);
+        await proxy.heal();
+        const [risk] = risks;
+        expect(risk).toMatchObject({ name: hold.name, owner: hold.owner });
+        expect(risk?.remainingMs).toBeGreaterThan(0);
+        expect(risk?.remainingMs).toBeLessThan(4_500);
+        expect(risk?.error).toBeInstanceOf(Error);
+        const atRiskMs = risk?.remainingMs as number;
+        await eventually(() => hold.remainingMs > atRiskMs);
+        expect(await hold.unlock()).toBe(true);
+        expect(risks).toHaveLength(1);
+        expect(lost).toEqual([]);
+      },
+    );
 
-    it('tells that a hold is lost as unreachable when no renewal gets through, before its lease ends', async () => {
-      const raw = await context.raw();
-      const proxy = await ownProxy(sharedServer());
-      const client = await context.client({ watchdogMs: 4_500, commandTimeoutMs: 800 }, proxy);
-      const hold = await client.getLock(randomName()).lock();
-      client.on('error', () => {});
-      await client.capabilities();
-      proxy.blackhole();
-      expect(await whenAborted(hold.signal)).toMatchObject({ reason: 'unreachable' });
-      expect(Number(await raw.command('PTTL', hold.name))).toBeGreaterThan(0);
-      await proxy.heal();
-    });
+    onOneServer(context, it)(
+      'tells that a hold is lost as unreachable when no renewal gets through, before its lease ends',
+      async () => {
+        const raw = await context.raw();
+        const proxy = await ownProxy(sharedServer());
+        const client = await context.client({ watchdogMs: 4_500, commandTimeoutMs: 800 }, proxy);
+        const hold = await client.getLock(randomName()).lock();
+        client.on('error', () => {});
+        await client.capabilities();
+        proxy.blackhole();
+        expect(await whenAborted(hold.signal)).toMatchObject({ reason: 'unreachable' });
+        expect(Number(await raw.command('PTTL', hold.name))).toBeGreaterThan(0);
+        await proxy.heal();
+      },
+    );
 
     it('publishes everything on the diagnostics channel, with the client it comes from', async () => {
       const heard: Diagnostic[] = [];
@@ -115,7 +121,7 @@ export function describeEvents(context: Context): void {
     });
   });
 
-  describeWithProcess('warnings', () => {
+  onOneServer(context, describeWithProcess)('warnings', () => {
     it.each(['allkeys-lru', 'volatile-lru'])('warns of a server that may evict locks: %s', async (policy) => {
       const server = await ownServer({ args: ['--maxmemory', '100mb', '--maxmemory-policy', policy] });
       const warnings = processWarnings();

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { RawView } from '../harness/cluster-connection.ts';
+import type { Context } from './context.ts';
 
 export const queueOf = (name: string) => `redisson_lock_queue:{${name}}`;
 export const timeoutsOf = (name: string) => `redisson_lock_timeout:{${name}}`;
@@ -28,7 +29,7 @@ export class FairByHand {
   }
 
   /** Listens on its own channel from the start, which Redisson does before its second try. */
-  static async meet(name: string): Promise<FairByHand> {
+  static async meet(context: Context, name: string): Promise<FairByHand> {
     const waiter = new FairByHand(await context.raw(), await context.raw(), name);
     await waiter.#calls.subscribe(ownChannelOf(name, waiter.owner));
     waiter.#calls.onMessage(() => {

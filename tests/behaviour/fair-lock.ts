@@ -6,7 +6,7 @@ import { randomName } from '../harness/names.ts';
 import { itWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { describeAbort } from './abort.ts';
-import { type Context, forbidUnhandledRejections } from './context.ts';
+import { type Context, forbidUnhandledRejections, onOneServer } from './context.ts';
 import {
   FairByHand,
   ownChannelOf,
@@ -122,7 +122,7 @@ function describeOrder(context: Context): void {
       const waiters: Promise<unknown>[] = [];
       for (let i = 0; i < 8; i += 1) {
         if (i % 2 === 0) {
-          const java = await FairByHand.meet(name);
+          const java = await FairByHand.meet(context, name);
           const turn = java.untilHeld().then(async () => {
             served.push(java.owner);
             await java.unlock();
@@ -150,9 +150,9 @@ function describeOrder(context: Context): void {
       const raw = await context.raw();
       const name = randomName();
       const [holder, first, last] = [
-        await FairByHand.meet(name),
-        await FairByHand.meet(name),
-        await FairByHand.meet(name),
+        await FairByHand.meet(context, name),
+        await FairByHand.meet(context, name),
+        await FairByHand.meet(context, name),
       ];
       await holder.acquire({ leaseMs: 30_000 });
       await first.acquire({ waitMs: 5_000 });
@@ -179,7 +179,7 @@ function describeOrder(context: Context): void {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
-      const java = await FairByHand.meet(name);
+      const java = await FairByHand.meet(context, name);
       const hold = await ours.getFairLock(name).lock();
       await java.acquire();
       await hold.unlock();
@@ -198,7 +198,7 @@ function describeLeaving(context: Context): void {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
-      const [holder, behind] = [await FairByHand.meet(name), await FairByHand.meet(name)];
+      const [holder, behind] = [await FairByHand.meet(context, name), await FairByHand.meet(context, name)];
       await holder.acquire();
       const giveUp = new AbortController();
       const refused = rejection(client.getFairLock(name).tryLock({ waitMs: 40_000, signal: giveUp.signal }));
@@ -228,7 +228,7 @@ function describeLeaving(context: Context): void {
         const head = leaving.getFairLock(name).tryLock({ waitMs: 1_500, signal: giveUp.signal });
         const settled = head.catch((error: unknown) => error);
         const [headOwner = ''] = await untilQueued(raw, name, 1);
-        const java = await FairByHand.meet(name);
+        const java = await FairByHand.meet(context, name);
         await java.acquire();
         const next = theirs.getFairLock(name).lock();
         await untilQueued(raw, name, 3);
@@ -279,7 +279,7 @@ function describeLeaving(context: Context): void {
       const client = await context.client({ fairWaitMs: 400 });
       const raw = await context.raw();
       const name = randomName();
-      const holder = await FairByHand.meet(name);
+      const holder = await FairByHand.meet(context, name);
       await holder.acquire();
       const failed = rejection(client.getFairLock(name).lock());
       await untilQueued(raw, name, 1);
@@ -317,7 +317,7 @@ function describeRelease(context: Context): void {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const lock = ours.getFairLock(randomName());
-      const java = await FairByHand.meet(lock.name);
+      const java = await FairByHand.meet(context, lock.name);
       await java.acquire();
       const waiter = theirs.getFairLock(lock.name).lock();
       await untilQueued(raw, lock.name, 1);
@@ -357,7 +357,7 @@ function describePatience(context: Context): void {
       const client = await context.client({ fairWaitMs: 400 });
       const raw = await context.raw();
       const name = randomName();
-      const [holder, behind] = [await FairByHand.meet(name), await FairByHand.meet(name)];
+      const [holder, behind] = [await FairByHand.meet(context, name), await FairByHand.meet(context, name)];
       await holder.acquire({ leaseMs: 300 });
       const renewing = setInterval(() => void raw.command('PEXPIRE', name, 300), 50);
       try {
@@ -375,27 +375,30 @@ function describePatience(context: Context): void {
       }
     });
 
-    itWithProcess('makes nobody spin when the head of a free lock is dead', async () => {
-      const server = await ownServer();
-      const raw = await openRaw(server.host, server.port);
-      const clients = [await context.client({}, server), await context.client({}, server)];
-      const name = randomName();
-      await raw.command('RPUSH', queueOf(name), 'java:1');
-      await raw.command('ZADD', timeoutsOf(name), Date.now() + 60_000, 'java:1');
-      const giveUp = new AbortController();
-      const waiters = clients.map((client) =>
-        rejection(client.getFairLock(name).lock({ signal: giveUp.signal })),
-      );
-      await untilQueued(raw, name, 2);
-      await resetCounts(server);
-      const from = performance.now();
-      await eventually(() => performance.now() - from > 1_500);
-      // At most the poll of each, and none of the thousands that a time of 0 would make.
-      expect((await commandCounts(server)).get('evalsha') ?? 0).toBeLessThanOrEqual(4);
-      giveUp.abort();
-      await Promise.all(waiters);
-      await eventually(async () => (await queueIn(raw, name)).length === 1);
-    });
+    onOneServer(context, itWithProcess)(
+      'makes nobody spin when the head of a free lock is dead',
+      async () => {
+        const server = await ownServer();
+        const raw = await openRaw(server.host, server.port);
+        const clients = [await context.client({}, server), await context.client({}, server)];
+        const name = randomName();
+        await raw.command('RPUSH', queueOf(name), 'java:1');
+        await raw.command('ZADD', timeoutsOf(name), Date.now() + 60_000, 'java:1');
+        const giveUp = new AbortController();
+        const waiters = clients.map((client) =>
+          rejection(client.getFairLock(name).lock({ signal: giveUp.signal })),
+        );
+        await untilQueued(raw, name, 2);
+        await resetCounts(server);
+        const from = performance.now();
+        await eventually(() => performance.now() - from > 1_500);
+        // At most the poll of each, and none of the thousands that a time of 0 would make.
+        expect((await commandCounts(server)).get('evalsha') ?? 0).toBeLessThanOrEqual(4);
+        giveUp.abort();
+        await Promise.all(waiters);
+        await eventually(async () => (await queueIn(raw, name)).length === 1);
+      },
+    );
 
     it('gets in as soon as Redisson’s dead head is over, by the server’s clock', async () => {
       const client = await context.client();
@@ -413,7 +416,7 @@ function describePatience(context: Context): void {
     it('gets in when the lease of a holder who says nothing is over', async () => {
       const client = await context.client();
       const name = randomName();
-      const java = await FairByHand.meet(name);
+      const java = await FairByHand.meet(context, name);
       await java.acquire({ leaseMs: 700 });
       const { result, tookMs } = await timed(() => client.getFairLock(name).lock());
       expect(tookMs).toBeGreaterThan(600);
@@ -425,7 +428,7 @@ function describePatience(context: Context): void {
       const client = await context.client({ fairWaitMs: 60_000 });
       const raw = await context.raw();
       const name = randomName();
-      const holder = await FairByHand.meet(name);
+      const holder = await FairByHand.meet(context, name);
       await holder.acquire({ leaseMs: 30_000 });
       const giveUp = new AbortController();
       const { signal } = giveUp;

@@ -6,7 +6,7 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { forEach, holderOf, KINDS, type Kind } from './kinds.ts';
 import { timed, whenAborted } from './moments.ts';
 
@@ -149,23 +149,26 @@ export function describeLeaseOverTime(context: Context): void {
       }),
     );
 
-    it('ends with its process: the lock of one that was killed comes free after its lease', async () => {
-      const client = await context.client();
-      const raw = await context.raw();
-      const name = randomName();
-      const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
-      const child = spawnChild(script, { args: [sharedServer().url, name, '2000'] });
-      const { owner } = await child.next(({ state }) => state === 'held');
-      const waiter = client.getLock(name).lock();
-      // Held past its first lease: the watchdog of the child is at work.
-      const heldAt = performance.now();
-      await eventually(() => performance.now() - heldAt > 2_200);
-      expect(await raw.command('HGETALL', name)).toEqual([owner, '1']);
-      child.kill('SIGKILL');
-      const { result: hold, tookMs } = await timed(() => waiter);
-      expect(tookMs).toBeLessThan(2_000 + 4_000);
-      expect(hold.owner).toContain(client.id);
-    });
+    onOneServer(context, it)(
+      'ends with its process: the lock of one that was killed comes free after its lease',
+      async () => {
+        const client = await context.client();
+        const raw = await context.raw();
+        const name = randomName();
+        const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
+        const child = spawnChild(script, { args: [sharedServer().url, name, '2000'] });
+        const { owner } = await child.next(({ state }) => state === 'held');
+        const waiter = client.getLock(name).lock();
+        // Held past its first lease: the watchdog of the child is at work.
+        const heldAt = performance.now();
+        await eventually(() => performance.now() - heldAt > 2_200);
+        expect(await raw.command('HGETALL', name)).toEqual([owner, '1']);
+        child.kill('SIGKILL');
+        const { result: hold, tookMs } = await timed(() => waiter);
+        expect(tookMs).toBeLessThan(2_000 + 4_000);
+        expect(hold.owner).toContain(client.id);
+      },
+    );
 
     it(
       'that was lost is reported once, whatever the holder does afterwards',

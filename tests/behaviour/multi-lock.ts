@@ -9,7 +9,7 @@ import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { itWithProcess, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Context, forbidUnhandledRejections } from './context.ts';
+import { type Context, forbidUnhandledRejections, onOneServer } from './context.ts';
 import { Room, rejection, timed } from './moments.ts';
 import { describeHeldMultiLock } from './multi-lock-held.ts';
 
@@ -98,18 +98,21 @@ function describeTaking(context: Context): void {
       }
     });
 
-    it('asks for all at once: as many as there may be, in the time of one', async () => {
-      const proxy = await ownProxy(sharedServer());
-      const client = await context.client({}, proxy);
-      await client.getMultiLock(...oneOfEach(client)).withLock(() => 'scripts are known from here on');
-      const locks = [...oneOfEach(client), ...oneOfEach(client)];
-      proxy.delay(150);
-      const { result, tookMs } = await timed(() => client.getMultiLock(...locks).lock());
-      proxy.delay(0);
-      expect(tookMs).toBeGreaterThan(290);
-      expect(tookMs).toBeLessThan(2 * locks.length * 150);
-      expect(await result.unlock()).toBe(true);
-    });
+    onOneServer(context, it)(
+      'asks for all at once: as many as there may be, in the time of one',
+      async () => {
+        const proxy = await ownProxy(sharedServer());
+        const client = await context.client({}, proxy);
+        await client.getMultiLock(...oneOfEach(client)).withLock(() => 'scripts are known from here on');
+        const locks = [...oneOfEach(client), ...oneOfEach(client)];
+        proxy.delay(150);
+        const { result, tookMs } = await timed(() => client.getMultiLock(...locks).lock());
+        proxy.delay(0);
+        expect(tookMs).toBeGreaterThan(290);
+        expect(tookMs).toBeLessThan(2 * locks.length * 150);
+        expect(await result.unlock()).toBe(true);
+      },
+    );
 
     it('is had as soon as the last of them comes free, whatever its place', async () => {
       const [one, two] = [await context.client(), await context.client()];
@@ -158,29 +161,35 @@ function describeOrder(context: Context): void {
       );
     });
 
-    itWithProcess('never deadlock where one name stands for locks on two servers', async () => {
-      const server = await ownServer();
-      const clients = [await context.client(), await context.client({}, server)];
-      const others = [await context.client({}, server), await context.client()];
-      const name = randomName();
-      await contend(
-        clients.map((client) => client.getLock(name)),
-        others.map((client) => client.getLock(name)),
-        8,
-      );
-    });
+    onOneServer(context, itWithProcess)(
+      'never deadlock where one name stands for locks on two servers',
+      async () => {
+        const server = await ownServer();
+        const clients = [await context.client(), await context.client({}, server)];
+        const others = [await context.client({}, server), await context.client()];
+        const name = randomName();
+        await contend(
+          clients.map((client) => client.getLock(name)),
+          others.map((client) => client.getLock(name)),
+          8,
+        );
+      },
+    );
 
-    it('never deadlock where one name stands for locks in two databases of one server', async () => {
-      const { host, port } = sharedServer();
-      const open = async (db: number) => {
-        const client = await Holdfast.connect({ host, port, db });
-        onTestFinished(() => client.close());
-        return client;
-      };
-      const [one, two, three, four] = [await open(0), await open(1), await open(1), await open(0)];
-      const name = randomName();
-      await contend([one.getLock(name), two.getLock(name)], [three.getLock(name), four.getLock(name)], 4);
-    });
+    onOneServer(context, it)(
+      'never deadlock where one name stands for locks in two databases of one server',
+      async () => {
+        const { host, port } = sharedServer();
+        const open = async (db: number) => {
+          const client = await Holdfast.connect({ host, port, db });
+          onTestFinished(() => client.close());
+          return client;
+        };
+        const [one, two, three, four] = [await open(0), await open(1), await open(1), await open(0)];
+        const name = randomName();
+        await contend([one.getLock(name), two.getLock(name)], [three.getLock(name), four.getLock(name)], 4);
+      },
+    );
 
     it('exclude each other when they share but one', async () => {
       const [one, two] = [await context.client(), await context.client()];

@@ -5,7 +5,7 @@ import { latchChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { rejection, timed } from './moments.ts';
 
 /** What a busy machine may add to a time. */
@@ -40,7 +40,7 @@ export function describeCommandTimeouts(context: Context): void {
     });
   });
 
-  describeWithProcess('the command time-out in an outage', () => {
+  onOneServer(context, describeWithProcess)('the command time-out in an outage', () => {
     it('comes once for a latch that others of the process wait for too', async () => {
       const server = await ownServer();
       const commandTimeoutMs = 1_500;

@@ -8,7 +8,7 @@ import { lockRelease, lockRenew } from '../../src/scripts/generated.ts';
 import { randomName } from '../harness/names.ts';
 import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { holderOf, REENTRANT, REENTRANT_KINDS } from './kinds.ts';
 import { rejection, whenAborted } from './moments.ts';
 import { fieldsOf } from './read-write-lock-by-hand.ts';
@@ -95,18 +95,21 @@ export function describeOddOrders(context: Context): void {
       expect(await raw.command('EXISTS', hold.name)).toBe(0);
     });
 
-    itWithProcess('and extended just before, which the server hears too late: not extended', async () => {
-      const server = await ownServer();
-      const lock = (await context.client({}, server)).getLock(randomName());
-      await lock.withLock(() => {});
-      const hold = await lock.lock();
-      // The server knows how to release, and has yet to be told how to renew: that comes second.
-      expect(await server.command('SCRIPT', 'EXISTS', lockRelease.sha1, lockRenew.sha1)).toEqual([1, 0]);
-      const [extended, released] = await Promise.allSettled([hold.extend(60_000), hold.unlock()]);
-      expect(released).toEqual({ status: 'fulfilled', value: true });
-      expect(extended).toMatchObject({ status: 'rejected', reason: expect.any(NotHeldError) });
-      expect(await server.command('EXISTS', lock.name)).toBe(0);
-    });
+    onOneServer(context, itWithProcess)(
+      'and extended just before, which the server hears too late: not extended',
+      async () => {
+        const server = await ownServer();
+        const lock = (await context.client({}, server)).getLock(randomName());
+        await lock.withLock(() => {});
+        const hold = await lock.lock();
+        // The server knows how to release, and has yet to be told how to renew: that comes second.
+        expect(await server.command('SCRIPT', 'EXISTS', lockRelease.sha1, lockRenew.sha1)).toEqual([1, 0]);
+        const [extended, released] = await Promise.allSettled([hold.extend(60_000), hold.unlock()]);
+        expect(released).toEqual({ status: 'fulfilled', value: true });
+        expect(extended).toMatchObject({ status: 'rejected', reason: expect.any(NotHeldError) });
+        expect(await server.command('EXISTS', lock.name)).toBe(0);
+      },
+    );
   });
 
   describe('forceUnlock', () => {

@@ -15,10 +15,7 @@ export const channelOf = (name: string) => `redisson_sc:{${name}}`;
 export const setOf = (name: string) => `{${name}}:timeout`;
 
 /** What stands in Redis: free permits, null without a semaphore, and taken ones. */
-export async function stored(
-  raw: RawView,
-  name: string,
-): Promise<[free: number | null, taken: number]> {
+export async function stored(raw: RawView, name: string): Promise<[free: number | null, taken: number]> {
   const free = await raw.command('GET', name);
   return [free === null ? null : Number(free), Number(await raw.command('ZCARD', setOf(name)))];
 }

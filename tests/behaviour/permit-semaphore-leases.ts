@@ -4,7 +4,7 @@ import { LeaseLostError, NotHeldError, type Permit } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { rejection, whenAborted } from './moments.ts';
 import {
   endOf,
@@ -217,7 +217,7 @@ export function describePermitLeases(context: Context): void {
     });
   });
 
-  describeWithProcess('the cost of many permits', () => {
+  onOneServer(context, describeWithProcess)('the cost of many permits', () => {
     it('is shared by their renewals, whichever semaphores they belong to', async () => {
       const server = await ownServer();
       const client = await context.client({ watchdogMs: WATCHDOG_MS }, server);

@@ -38,6 +38,23 @@ export async function entriesOn(raw: RawView, key: string): Promise<Entry[]> {
   return entries;
 }
 
+const IN_HEX = `
+  local entries = redis.call('zrange', KEYS[1], 0, -1, 'withscores')
+  for i = 1, #entries, 2 do
+    entries[i] = string.gsub(entries[i], '.', function(byte) return string.format('%02x', string.byte(byte)) end)
+  end
+  return entries`;
+
+/** The history with the bytes of its entries, which do not survive being read as text. */
+export async function bytesOn(raw: RawView, key: string): Promise<{ entry: Buffer; score: number }[]> {
+  const flat = (await raw.command('EVAL', IN_HEX, 1, key)) as string[];
+  const found: { entry: Buffer; score: number }[] = [];
+  for (let i = 0; i < flat.length; i += 2) {
+    found.push({ entry: Buffer.from(flat[i] as string, 'hex'), score: Number(flat[i + 1]) });
+  }
+  return found;
+}
+
 /** The server's time in ms. */
 export async function serverTime(raw: RawView): Promise<number> {
   const [seconds, micros] = (await raw.command('TIME')) as [string, string];

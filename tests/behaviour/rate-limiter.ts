@@ -1,7 +1,6 @@
 /** The rate limiter: counting within a window that slides, waiting, giving back, and sharing it with Redisson. */
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   ClosedError,
   DriverError,
@@ -12,11 +11,18 @@ import {
 } from '../../src/index.ts';
 import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
-import { sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Context } from './context.ts';
 import { rejection, timed } from './moments.ts';
-import { entriesOn, entryOf, historyKey, JavaLimiter, leftKey, serverTime } from './rate-limiter-by-hand.ts';
+import {
+  bytesOn,
+  entriesOn,
+  entryOf,
+  historyKey,
+  JavaLimiter,
+  leftKey,
+  serverTime,
+} from './rate-limiter-by-hand.ts';
 
 /** So long that no test sees its end. */
 const LONG_MS = 600_000;
@@ -43,13 +49,8 @@ async function stored(raw: RawView, name: string): Promise<number> {
 
 /** How long ago each entry was granted, the oldest first, is made so. */
 async function age(raw: RawView, name: string, byMs: number): Promise<void> {
-  const redis = new Redis(sharedServer().url);
-  try {
-    for (const entry of await redis.zrangeBuffer(historyKey(name), '0', '-1')) {
-      await raw.command('ZINCRBY', historyKey(name), -byMs, entry);
-    }
-  } finally {
-    redis.disconnect();
+  for (const { entry } of await bytesOn(raw, historyKey(name))) {
+    await raw.command('ZINCRBY', historyKey(name), -byMs, entry);
   }
 }
 
@@ -109,11 +110,9 @@ export function describeRateLimiter(context: Context): void {
     });
 
     it('leaves entries of 21 bytes', async () => {
-      const { name, limiter } = await prepared(context, 5);
+      const { raw, name, limiter } = await prepared(context, 5);
       await limiter.acquire(3);
-      const redis = new Redis(sharedServer().url);
-      onTestFinished(() => redis.disconnect());
-      const entries = await redis.zrangeBuffer(historyKey(name), '0', '-1');
+      const entries = (await bytesOn(raw, historyKey(name))).map(({ entry }) => entry);
       expect(entries.map((entry) => entry.length)).toEqual([21]);
       const [entry = Buffer.alloc(0)] = entries;
       expect(entry[0]).toBe(0x10);
@@ -299,17 +298,12 @@ export function describeRateLimiter(context: Context): void {
 
     it('never has more than the rate within the interval, whoever waits', async () => {
       const [rate, intervalMs] = [5, 250];
-      const { name, limiter } = await prepared(context, rate, intervalMs);
+      const { raw, name, limiter } = await prepared(context, rate, intervalMs);
       const theirs = (await context.client()).getRateLimiter(name);
-      const redis = new Redis(sharedServer().url);
-      onTestFinished(() => redis.disconnect());
       // Entries that are too old are dropped, so they are noted while they are there.
       const seen = new Map<string, { permits: number; score: number }>();
       const look = async () => {
-        const key = historyKey(name);
-        const flat = await redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES');
-        for (let i = 0; i < flat.length; i += 2) {
-          const [entry, score] = [flat[i] as Buffer, Number(String(flat[i + 1]))];
+        for (const { entry, score } of await bytesOn(raw, historyKey(name))) {
           seen.set(entry.toString('hex'), { permits: entry.readUInt32LE(17), score });
         }
       };

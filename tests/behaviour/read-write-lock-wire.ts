@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClientOptions } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
-import { heardOn } from '../lua/script-bench.ts';
+import { listenTo } from './by-hand.ts';
 import type { Context } from './context.ts';
 import { timed, whenAborted } from './moments.ts';
 import {
@@ -98,9 +98,7 @@ export function describeReadWriteLockWire(context: Context): void {
 
     it('our releases say what Redisson listens for: 0 of readers, 1 of writers and at a downgrade', async () => {
       const { client, name, lock } = await meeting(context);
-      const listener = await context.raw();
-      await listener.subscribe(rwChannelOf(name));
-      const heard = heardOn(listener, rwChannelOf(name), await context.raw());
+      const heard = await listenTo(context, rwChannelOf(name));
       await (await lock.readLock().lock()).unlock();
       expect(await heard()).toEqual(['0']);
       await (await lock.writeLock().lock()).unlock();

@@ -5,7 +5,7 @@ import { randomName } from '../harness/names.ts';
 import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { byHand, subscribersOf, untilWaiting } from './by-hand.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { forEach, KINDS, type Kind, SPINNING_KINDS } from './kinds.ts';
 import { rejection, timed, whenAborted } from './moments.ts';
 import { commandCounts, resetCounts } from './server-stats.ts';
@@ -176,7 +176,7 @@ export function describeSpinning(context: Context): void {
       expect(tookMs).toBeLessThan(POLL_MS);
     });
 
-    itWithProcess('makes its constant pause between tries', async () => {
+    onOneServer(context, itWithProcess)('makes its constant pause between tries', async () => {
       const server = await ownServer();
       const client = await context.client({}, server);
       const name = randomName();
@@ -194,7 +194,7 @@ export function describeSpinning(context: Context): void {
       expect(tookMs).toBeLessThan(POLL_MS);
     });
 
-    itWithProcess('doubles its pauses up to the longest', async () => {
+    onOneServer(context, itWithProcess)('doubles its pauses up to the longest', async () => {
       const server = await ownServer();
       const client = await context.client({}, server);
       const name = randomName();

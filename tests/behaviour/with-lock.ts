@@ -11,7 +11,7 @@ import { randomName } from '../harness/names.ts';
 import { ownProxy, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { byHand, untilWaiting } from './by-hand.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { forEach, holderOf, KINDS, type Kind } from './kinds.ts';
 import { rejection, timed, whenAborted } from './moments.ts';
 
@@ -243,7 +243,7 @@ export function describeWithLockOverTime(context: Context): void {
       }),
     );
 
-    it(
+    onOneServer(context, it)(
       'returns or throws what the work did when the release gets no answer, and reports that',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();

@@ -98,7 +98,7 @@ export async function stage(): Promise<Stage> {
 export async function settle(server: TestServer): Promise<void> {
   const info = String(await server.command('INFO', 'replication'));
   const id = /master_replid:(\w+)/.exec(info)?.[1] ?? '';
-  await server.command('SET', 'holdfast_guard', `${id} 0`);
+  await server.command('SET', 'holdfast_guard', id);
 }
 
 /** A server that is not replicated, restarted by the test, behind an address. */

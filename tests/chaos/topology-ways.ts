@@ -10,9 +10,15 @@ import type { Way } from './ways.ts';
 
 type Options = ClientOptions | undefined;
 
+/** Warnings that nobody listens to are printed, once for each client; these are about what is done on purpose. */
+function quiet(client: Holdfast): Holdfast {
+  client.on('warning', () => {});
+  return client;
+}
+
 /** Over a client of the user's, both closed when the test ends. */
 function over(redis: unknown, options: Options, disconnect: () => unknown): Holdfast {
-  const client = Holdfast.from(redis, options);
+  const client = quiet(Holdfast.from(redis, options));
   onTestFinished(async () => {
     await client.close();
     await disconnect();
@@ -21,7 +27,7 @@ function over(redis: unknown, options: Options, disconnect: () => unknown): Hold
 }
 
 async function ours(opening: Promise<Holdfast>): Promise<Holdfast> {
-  const client = await opening;
+  const client = quiet(await opening);
   onTestFinished(() => client.close());
   return client;
 }

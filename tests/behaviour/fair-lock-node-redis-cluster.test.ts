@@ -1,0 +1,7 @@
+import { describeWithProcess } from '../harness/servers.ts';
+import { throughNodeRedisCluster } from './context.ts';
+import { describeFairLock } from './fair-lock.ts';
+
+describeWithProcess('on a Cluster', () => {
+  describeFairLock(throughNodeRedisCluster);
+});

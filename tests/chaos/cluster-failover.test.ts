@@ -1,0 +1,127 @@
+/**
+ * Replicas of a Cluster take over while locks are held and waited for: by agreement, by force, and because the
+ * primary is dead. With the libraries' own settings and with ours, with the guard and without it.
+ *
+ * All tests use one Cluster, one shard after the other failing over, back and forth.
+ */
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ClientOptions } from '../../src/index.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { type FailoverKind, startCluster, type TestCluster } from '../harness/cluster.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { cutReplication, nameOn, settleSlot } from './cluster-stage.ts';
+import { Duel, type Duelists } from './duel.ts';
+import { joinCluster } from './topology-ways.ts';
+import { WAYS } from './ways.ts';
+
+const GRACE_MS = 3_000;
+/** A waiter that no message reaches asks again after this at the latest. */
+const POLL_MS = 6_000;
+const TEST_MS = 60_000;
+
+const UNGUARDED: ClientOptions = { watchdogMs: GRACE_MS, commandTimeoutMs: 2_000, replicas: 0 };
+const GUARDED: ClientOptions = { ...UNGUARDED, guard: { graceMs: GRACE_MS } };
+
+/** Renewed so seldom that a holder does not learn of what happened before somebody else is in. */
+const UNAWARE: ClientOptions = { ...UNGUARDED, watchdogMs: 30_000 };
+
+/** A dead primary is replaced after three seconds or more, which holds have to outlast. */
+const PATIENT_MS = 8_000;
+const PATIENT: ClientOptions = { ...GUARDED, watchdogMs: PATIENT_MS, guard: { graceMs: PATIENT_MS } };
+
+describeWithProcess('a replica of a Cluster takes over', () => {
+  let cluster: TestCluster;
+
+  beforeAll(async () => {
+    const binary = inject('serverBinary');
+    cluster = await startCluster({ ...(binary !== null && { binary }) });
+  });
+
+  afterAll(() => cluster.close());
+
+  /** For each way two clients and a lock that has its home on that primary. */
+  function pairs(primary: TestServer, options: ClientOptions): Promise<Duelists[]> {
+    return Promise.all(
+      WAYS.map(async (title) => {
+        const name = await nameOn(cluster, primary);
+        if (options.guard !== undefined) await settleSlot(primary, name);
+        const client = () => joinCluster(title, cluster, options);
+        return { title, name, holder: await client(), waiter: await client() };
+      }),
+    );
+  }
+
+  const begin = (who: readonly Duelists[], primary: TestServer) =>
+    Promise.all(who.map((one) => Duel.begin(one, primary)));
+
+  async function assertKept(duel: Duel, withinMs: number): Promise<void> {
+    expect(duel.hasEntered, duel.title).toBe(false);
+    duel.hold.assertHeld();
+    expect(await duel.release(), duel.title).toBe(true);
+    await duel.finish(withinMs);
+    expect(duel.violations(), duel.title).toEqual([]);
+  }
+
+  describe.each<FailoverKind>(['graceful', 'force', 'takeover'])('%s', (kind) => {
+    it(
+      'what was replicated stays with its holder, with the guard and without',
+      async () => {
+        const primary = await cluster.primaryOf(0);
+        const [plain, guarded] = [await pairs(primary, UNGUARDED), await pairs(primary, GUARDED)];
+        const free = await begin(plain, primary);
+        const kept = await begin(guarded, primary);
+        const next = await cluster.failover(0, kind);
+
+        for (const duel of free) await assertKept(duel, POLL_MS);
+        for (const duel of kept) await assertKept(duel, GRACE_MS + POLL_MS);
+        expect(await cluster.primaryOf(0)).toBe(next);
+      },
+      TEST_MS,
+    );
+  });
+
+  describe.each<FailoverKind>(['force', 'takeover'])('%s, before the lock was replicated', (kind) => {
+    it(
+      'without the guard it is granted twice, with it it stays with its holder',
+      async () => {
+        const primary = await cluster.primaryOf(0);
+        const [plain, guarded] = [await pairs(primary, UNAWARE), await pairs(primary, GUARDED)];
+        const restore = await cutReplication(primary);
+        const free = await begin(plain, primary);
+        const kept = await begin(guarded, primary);
+        const [replica] = (await cluster.replicasOf(primary)) as [TestServer];
+        await replica.command('CLUSTER', 'FAILOVER', kind.toUpperCase());
+        await cluster.whenFailedOver(0, primary);
+        await restore();
+
+        for (const duel of free) {
+          await duel.finish(POLL_MS);
+          expect(duel.overlaps(), duel.title).toBe(1);
+        }
+        // Longer than the lease: they came back and were renewed.
+        await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
+        for (const duel of kept) await assertKept(duel, POLL_MS);
+      },
+      TEST_MS,
+    );
+  });
+
+  it(
+    'killed before the lock was replicated: granted twice without the guard, kept with it',
+    async () => {
+      const primary = await cluster.primaryOf(0);
+      const [plain, guarded] = [await pairs(primary, UNAWARE), await pairs(primary, PATIENT)];
+      await cutReplication(primary);
+      const free = await begin(plain, primary);
+      const kept = await begin(guarded, primary);
+      await primary.kill();
+
+      for (const duel of free) {
+        await duel.finish(PATIENT_MS + POLL_MS);
+        expect(duel.overlaps(), duel.title).toBe(1);
+      }
+      for (const duel of kept) await assertKept(duel, PATIENT_MS + POLL_MS);
+    },
+    TEST_MS,
+  );
+});
