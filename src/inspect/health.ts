@@ -89,16 +89,18 @@ function problemsKnown({ preflight, warnings, holdsAtRisk }: HealthSettings, ans
 }
 
 export async function checkHealth(settings: HealthSettings): Promise<Health> {
-  const { preflight, clock, withinMs } = settings;
+  const { preflight, warnings, clock, withinMs } = settings;
   const { primaries } = preflight;
   const startedAt = clock.now();
   const nodes = await bounded(primaries.find(), clock, withinMs).catch(() => primaries.nodes());
   // Those that are known after a search in vain had all the time there is already.
   const leftMs = Math.max(1, withinMs - (clock.now() - startedAt));
+  // Only what was refused is tried again: otherwise every check would send a message.
+  const isMute = warnings.has('HOLDFAST_NO_PUBLISH');
   const asked = await Promise.all(
     nodes.map(async (node): Promise<Asked> => {
       try {
-        return { node, facts: await bounded(primaries.ask(node, false), clock, leftMs) };
+        return { node, facts: await bounded(primaries.ask(node, isMute), clock, leftMs) };
       } catch (error) {
         return { node, problem: problemOf(error, node) };
       }

@@ -56,7 +56,8 @@ export class Primaries {
     const sentAt = clock.now();
     const reply = await this.#ask(node, thoroughly);
     const trip = { sentAtWallMs, answeredAtWallMs: Date.now(), latencyMs: clock.now() - sentAt };
-    return readFacts(node, reply, trip);
+    const facts = readFacts(node, reply, trip);
+    return thoroughly ? facts : { ...facts, publishing: undefined };
   }
 
   async #ask(node: string, thoroughly: boolean): Promise<ServerReply> {

@@ -37,8 +37,8 @@ export interface ServerFacts {
   readonly replicationId: string;
   /** How far its clock is ahead of ours, or behind; 0 when the difference can be the time that the answer took. */
   readonly clockSkewMs: number;
-  /** Undefined where it was not tried, or cannot be told from a channel that is not ours to use. */
-  readonly publishing: 'forbidden' | 'unknown' | undefined;
+  /** Whether the command is there for us, though maybe not for every channel; undefined where it was not tried. */
+  readonly publishing: 'allowed' | 'forbidden' | 'unknown' | undefined;
   readonly latencyMs: number;
 }
 
@@ -78,7 +78,7 @@ function skewOf(nowMs: number, { sentAtWallMs, answeredAtWallMs }: RoundTrip): n
 /** Servers before version 7.2 word it in their own way: the command, or only this channel. */
 function publishingBy(refusal: string): ServerFacts['publishing'] {
   if (/unknown/i.test(refusal)) return 'unknown';
-  return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : undefined;
+  return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : 'allowed';
 }
 
 export function readFacts(node: string, { info, nowMs, refusal }: ServerReply, trip: RoundTrip): ServerFacts {

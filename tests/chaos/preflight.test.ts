@@ -183,8 +183,13 @@ describeWithProcess('a named fall-back', () => {
     const { warning } = listenTo(client);
     await client.capabilities();
     expect(codes(warning)).toEqual(['HOLDFAST_NO_PUBLISH']);
-    expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
+    const lock = client.getLock(randomName());
+    expect(await (await lock.lock()).unlock()).toBe(true);
     expect(codes(warning)).toEqual(['HOLDFAST_NO_PUBLISH']);
+    expect(await client.health()).toMatchObject({ problems: [{ code: 'HOLDFAST_NO_PUBLISH' }] });
+
+    await server.command('ACL', 'SETUSER', 'limited', '+publish');
+    expect(await client.health()).toMatchObject({ status: 'ok', problems: [] });
   });
 
   it('polling: said by the capabilities once a subscription was refused', async () => {

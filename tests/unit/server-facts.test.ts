@@ -61,15 +61,15 @@ describe('the facts of a server', () => {
   });
 
   it.each([
-    ['nothing', '', undefined],
+    ['nothing', '', 'allowed'],
     [
       'the command, before 7.2',
       "ERR The user executing the script can't run this command or subcommand",
       'forbidden',
     ],
     ['the command', "NOPERM User limited has no permissions to run the 'publish' command", 'forbidden'],
-    ['the channel, before 7.2', "ERR The user executing the script can't publish to the channel", undefined],
-    ['the channel', "NOPERM User limited has no permissions to access the 'x' channel", undefined],
+    ['the channel, before 7.2', "ERR The user executing the script can't publish to the channel", 'allowed'],
+    ['the channel', "NOPERM User limited has no permissions to access the 'x' channel", 'allowed'],
     ['what it does not know', 'ERR Unknown Redis command called from script', 'unknown'],
   ])('tell from what was refused: %s', (_title, refusal, publishing) => {
     expect(facts({ refusal }).publishing).toBe(publishing);

@@ -1,0 +1,239 @@
+/**
+ * A primary is demoted while clients are connected to it, and their address leads to the new one from then on: what
+ * was refused is done there, once.
+ *
+ * Nothing is lost on the way: the old primary stands still until the new one has everything.
+ */
+import { describe, expect, it } from 'vitest';
+import type { ClientOptions, Holdfast } from '../../src/index.ts';
+import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
+import { commandCounts, resetCounts } from '../behaviour/server-stats.ts';
+import { randomName } from '../harness/names.ts';
+import type { TestReplicas } from '../harness/replicas.ts';
+import { describeWithProcess, ownProxy } from '../harness/servers.ts';
+import { ownReplicas } from '../harness/topologies.ts';
+import { eventually } from '../harness/wait.ts';
+import { whenAcknowledging } from './acknowledging.ts';
+import { join, listenTo } from './arena.ts';
+import { take } from './failover-stage.ts';
+import { check, type HistoryEvent, recorder } from './history.ts';
+import { WAYS, type Way } from './ways.ts';
+
+const OPTIONS: ClientOptions = { watchdogMs: 3_000, commandTimeoutMs: 3_000, replicas: 0 };
+const PERMITS = 5;
+const TEST_MS = 60_000;
+
+class Office {
+  readonly #set: TestReplicas;
+  readonly #way: FaultProxy;
+  #holder: TestServer;
+
+  constructor(set: TestReplicas, way: FaultProxy, turn: (to: TestServer) => void) {
+    this.#set = set;
+    this.#way = way;
+    this.#holder = set.primary;
+    this.turn = turn;
+  }
+
+  /** New connections lead there; those that are open stay where they are. */
+  readonly turn: (to: TestServer) => void;
+
+  static async open(): Promise<Office> {
+    const set = await ownReplicas({ replicas: 1, proxied: true });
+    await whenAcknowledging(set.primary, 1);
+    let { port } = set.primary;
+    const way = await ownProxy({
+      host: set.primary.host,
+      get port() {
+        return port;
+      },
+    });
+    return new Office(set, way, (to) => {
+      port = to.port;
+    });
+  }
+
+  client(way: Way, options: ClientOptions = OPTIONS): Promise<Holdfast> {
+    return join(way, this.#way, options);
+  }
+
+  get primary(): TestServer {
+    return this.#holder;
+  }
+
+  get successor(): TestServer {
+    return this.#set.replicas[0]?.server as TestServer;
+  }
+
+  /** What is written from here on reaches nobody. */
+  cutReplication(): void {
+    this.#set.replicas[0]?.link.blackhole();
+  }
+
+  /** The replica is promoted, the primary follows it. */
+  async handOver(): Promise<void> {
+    const { primary, successor } = this;
+    await successor.command('REPLICAOF', 'NO', 'ONE');
+    this.turn(successor);
+    await primary.command('REPLICAOF', successor.host, successor.port);
+    this.#holder = successor;
+  }
+
+  /** The same, and nothing that was granted is lost. */
+  async handOverInOrder(): Promise<void> {
+    const { primary } = this;
+    await primary.command('CLIENT', 'PAUSE', 20_000, 'WRITE');
+    await this.#set.whenInSync();
+    await this.handOver();
+    await primary.command('CLIENT', 'UNPAUSE');
+  }
+
+  dropConnections(): void {
+    this.#way.dropConnections();
+  }
+}
+
+/** Workers that take a lock with tokens and two permits, again and again, until they are told to stop. */
+function load(clients: readonly Holdfast[], name: string) {
+  const events: HistoryEvent[] = [];
+  const tokens: number[] = [];
+  const record = recorder(events);
+  let isOver = false;
+  const work = async (client: Holdfast, worker: number) => {
+    const [lock, semaphore] = [client.getFencedLock(name), client.getSemaphore(`${name}:permits`)];
+    while (!isOver) {
+      record({ worker, key: name, op: 'acquire', type: 'invoke' });
+      const hold = await lock.lock();
+      record({ worker, key: name, op: 'acquire', type: 'ok', hold: hold.owner });
+      tokens.push(hold.token);
+      await semaphore.acquire(2);
+      await semaphore.release(2);
+      record({ worker, key: name, op: 'unlock', type: 'invoke', hold: hold.owner });
+      const released = await hold.unlock();
+      record({ worker, key: name, op: 'unlock', type: released ? 'ok' : 'fail', hold: hold.owner });
+      expect(released).toBe(true);
+    }
+  };
+  const working = Promise.all(clients.map(work));
+  return {
+    tokens,
+    async stop() {
+      isOver = true;
+      await working;
+      return { violations: check(events), tokens };
+    },
+  };
+}
+
+describeWithProcess('a primary is demoted under its clients', () => {
+  /** The default settings of the libraries keep a connection to a server that refuses every write. */
+  const CASES: [Way, boolean][] = [
+    ...WAYS.map((way): [Way, boolean] => [way, true]),
+    ['Holdfast.connect', false],
+  ];
+
+  describe.each(CASES)('%s, connections dropped: %s', (way, dropped) => {
+    async function demote(office: Office): Promise<void> {
+      await office.handOverInOrder();
+      if (dropped) office.dropConnections();
+    }
+
+    it(
+      'what is held is kept, with its counts, tokens and permits',
+      async () => {
+        const office = await Office.open();
+        const client = await office.client(way);
+        const events = listenTo(client);
+        const owner = client.owner();
+        const fenced = client.getFencedLock(randomName('demoted'));
+        const first = await fenced.lock({ owner });
+        await fenced.lock({ owner });
+        const semaphore = client.getSemaphore(randomName('demoted'));
+        await semaphore.trySetPermits(PERMITS);
+        await semaphore.acquire(2);
+        const expiring = client.getPermitExpirableSemaphore(randomName('demoted'));
+        await expiring.trySetPermits(PERMITS);
+        const permit = await expiring.acquire();
+        await demote(office);
+
+        expect((await fenced.lock({ owner })).token).toBe(first.token);
+        expect(await office.primary.command('HGETALL', fenced.name)).toEqual([first.owner, '3']);
+        for (let count = 3; count > 0; count -= 1) await fenced.unlock({ owner });
+        expect(await fenced.isLocked()).toBe(false);
+        expect(((await take(fenced)) as typeof first).token).toBeGreaterThan(first.token);
+        await semaphore.release(2);
+        expect(await semaphore.availablePermits()).toBe(PERMITS);
+        expect(await permit.release()).toBe(true);
+        expect(await expiring.availablePermits()).toBe(PERMITS);
+        expect(events.lost).toEqual([]);
+      },
+      TEST_MS,
+    );
+
+    it(
+      'under load: nobody is let in twice, tokens rise, permits are conserved',
+      async () => {
+        const office = await Office.open();
+        const clients = await Promise.all(Array.from({ length: 4 }, () => office.client(way)));
+        const name = randomName('demoted');
+        const semaphore = clients[0]?.getSemaphore(`${name}:permits`);
+        await semaphore?.trySetPermits(PERMITS);
+        const busy = load(clients, name);
+        await eventually(() => busy.tokens.length > 10);
+        await demote(office);
+        const before = busy.tokens.length;
+        await eventually(() => busy.tokens.length > before + 10, { withinMs: 15_000 });
+        const { violations, tokens } = await busy.stop();
+        expect(violations).toEqual([]);
+        expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+        expect(await semaphore?.availablePermits()).toBe(PERMITS);
+      },
+      TEST_MS,
+    );
+
+    it(
+      'acknowledgements are asked for on the new primary',
+      async () => {
+        const office = await Office.open();
+        const client = await office.client(way, { ...OPTIONS, replicas: 1 });
+        await (await client.getLock(randomName('demoted')).lock()).unlock();
+        await demote(office);
+        await whenAcknowledging(office.primary, 1);
+        await resetCounts(office.primary);
+        const hold = await client.getLock(randomName('demoted')).lock();
+        expect(await office.primary.command('HGETALL', hold.name)).toEqual([hold.owner, '1']);
+        expect((await commandCounts(office.primary)).get('wait')).toBeGreaterThan(0);
+        expect(await hold.unlock()).toBe(true);
+      },
+      TEST_MS,
+    );
+  });
+
+  it.each(WAYS)(
+    '%s: while replicas are waited for: what no replica has is not granted, and they are asked on',
+    async (way) => {
+      const office = await Office.open();
+      const client = await office.client(way, { ...OPTIONS, replicas: 'auto' });
+      const events = listenTo(client);
+      await (await client.getLock(randomName('demoted')).lock()).unlock();
+      office.cutReplication();
+      const { primary } = office;
+      const name = randomName('demoted');
+      const acquiring = client.getLock(name).lock();
+      await eventually(async () => expect(await primary.command('EXISTS', name)).toBe(1));
+      await office.handOver();
+      office.dropConnections();
+
+      const hold = await acquiring;
+      expect(await office.primary.command('HGETALL', name)).toEqual([hold.owner, '1']);
+      expect(events.warning.map(({ code }) => code)).not.toContain('HOLDFAST_NO_REPLICAS');
+      await whenAcknowledging(office.primary, 1);
+      await resetCounts(office.primary);
+      await eventually(async () => {
+        await (await client.getLock(randomName('demoted')).lock()).unlock();
+        expect((await commandCounts(office.primary)).get('wait')).toBeGreaterThan(0);
+      }, { withinMs: 15_000 });
+    },
+    TEST_MS,
+  );
+});

@@ -1,0 +1,200 @@
+/**
+ * Slots move to another node while locks in them are held and waited for: whole, half-way, to and fro under load.
+ *
+ * The nodes are shared by all tests here; every test uses slots of its own.
+ */
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ClientOptions, Hold, Holdfast } from '../../src/index.ts';
+import { lockChannel } from '../../src/keys.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { startCluster, type TestCluster } from '../harness/cluster.ts';
+import { infoOf } from '../harness/server-answers.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import { listenTo, timed } from './arena.ts';
+import { nameOn } from './cluster-stage.ts';
+import { Duel } from './duel.ts';
+import { check, type HistoryEvent, recorder } from './history.ts';
+import { joinCluster } from './topology-ways.ts';
+import { WAYS } from './ways.ts';
+
+/** A waiter that no message reaches asks again after four seconds at the earliest, and six at the latest. */
+const SOONER_THAN_A_POLL_MS = 2_500;
+const LEASE_MS = 1_500;
+const OPTIONS: ClientOptions = { replicas: 0, commandTimeoutMs: 2_000 };
+const SHORT: ClientOptions = { ...OPTIONS, watchdogMs: LEASE_MS };
+const TEST_MS = 60_000;
+
+describeWithProcess('a slot moves to another node', () => {
+  let cluster: TestCluster;
+  let [here, there]: TestServer[] = [];
+
+  beforeAll(async () => {
+    const binary = inject('serverBinary');
+    cluster = await startCluster({ primaries: 3, replicasEach: 0, ...(binary !== null && { binary }) });
+    [here, there] = cluster.nodes;
+  });
+
+  afterAll(() => cluster.close());
+
+  /** The servers, which are there once the tests run. */
+  const nodes = () => [here, there] as [TestServer, TestServer];
+
+  const whenHeardAt = (server: TestServer, name: string) =>
+    eventually(async () => {
+      const answer = await server.command('PUBSUB', 'SHARDNUMSUB', lockChannel(name));
+      expect((answer as unknown[])[1]).toBe(1);
+    });
+
+  describe.each(WAYS)('%s', (way) => {
+    it('the hold is renewed there, and a release wakes the waiter there', async () => {
+      const [from, to] = nodes();
+      const names = [await nameOn(cluster, from), await nameOn(cluster, from)] as [string, string];
+      const client = (options: ClientOptions) => joinCluster(way, cluster, options);
+      const [keeper, holder, waiter] = [await client(SHORT), await client(OPTIONS), await client(OPTIONS)];
+      const events = listenTo(keeper);
+      const kept = await keeper.getLock(names[0]).lock();
+      // Its lease is so long that nobody looks when it ends.
+      const duel = await Duel.begin({ title: way, name: names[1], holder, waiter }, from);
+      for (const name of names) await cluster.moveSlot(cluster.slotOf(name), to);
+      const movedAt = performance.now();
+
+      await whenHeardAt(to, duel.name);
+      expect(duel.hasEntered).toBe(false);
+      const releasedAt = performance.now();
+      expect(await duel.release()).toBe(true);
+      await duel.finish(SOONER_THAN_A_POLL_MS);
+      expect(performance.now() - releasedAt).toBeLessThan(SOONER_THAN_A_POLL_MS);
+      expect(duel.violations()).toEqual([]);
+
+      await eventually(() => performance.now() > movedAt + LEASE_MS);
+      kept.assertHeld();
+      expect(await to.command('HGETALL', kept.name)).toEqual([kept.owner, '1']);
+      expect(events.lost).toEqual([]);
+      expect(await kept.unlock()).toBe(true);
+    });
+
+    it('half-way, holds are kept, and what is asked for is answered in the end, once', async () => {
+      const [from, to] = nodes();
+      const name = await nameOn(cluster, from);
+      const client = (options: ClientOptions) => joinCluster(way, cluster, options);
+      const [holder, other] = [await client(SHORT), await client({ ...OPTIONS, commandTimeoutMs: 10_000 })];
+      const duel = await Duel.begin({ title: way, name, holder, waiter: other }, from);
+      const semaphore = other.getSemaphore(`{${name}}:permits`);
+      await semaphore.trySetPermits(3);
+      const move = await cluster.beginMove(cluster.slotOf(name), to);
+      await move.migrate(name);
+
+      const acquiring = semaphore.acquire(2);
+      // Only renewals that follow the key can have kept it for that long.
+      await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
+      duel.hold.assertHeld();
+      expect(duel.hasEntered).toBe(false);
+      await move.finish();
+      await acquiring;
+      expect(await semaphore.availablePermits()).toBe(1);
+      await semaphore.release(2);
+      expect(await semaphore.availablePermits()).toBe(3);
+      expect(await duel.release()).toBe(true);
+      await duel.finish(6_000);
+      expect(duel.violations()).toEqual([]);
+    });
+
+    it('half-way between two locks of one slot, both holds are kept', async () => {
+      const [from, to] = nodes();
+      const name = await nameOn(cluster, from);
+      const holder = await joinCluster(way, cluster, SHORT);
+      const events = listenTo(holder);
+      const locks = [holder.getLock(`{${name}}:1`), holder.getLock(`{${name}}:2`)];
+      const holds = await Promise.all(locks.map((lock) => lock.lock()));
+      const move = await cluster.beginMove(cluster.slotOf(name), to);
+      await move.migrate(`{${name}}:1`);
+      await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
+      expect(events.lost).toEqual([]);
+      await move.finish();
+      expect(await Promise.all(holds.map((hold) => hold.unlock()))).toEqual([true, true]);
+    });
+  });
+
+  it(
+    'to and fro under load: nobody is let in twice, and no permit is lost',
+    async () => {
+      const [from, to] = nodes();
+      const name = await nameOn(cluster, from);
+      const options = { ...SHORT, commandTimeoutMs: 10_000 };
+      const clients = await Promise.all(WAYS.flatMap((way) => [way, way]).map((way) => joinCluster(way, cluster, options)));
+      const [first] = clients as [Holdfast];
+      const semaphoreName = `{${name}}:permits`;
+      await first.getSemaphore(semaphoreName).trySetPermits(3);
+      const events: HistoryEvent[] = [];
+      const record = recorder(events);
+      let isOver = false;
+      let rounds = 0;
+      const work = async (client: Holdfast, worker: number) => {
+        const [lock, semaphore] = [client.getLock(name), client.getSemaphore(semaphoreName)];
+        while (!isOver) {
+          record({ worker, key: name, op: 'acquire', type: 'invoke' });
+          const hold: Hold = await lock.lock();
+          record({ worker, key: name, op: 'acquire', type: 'ok', hold: hold.owner });
+          hold.signal.addEventListener('abort', () =>
+            record({ worker, key: name, op: 'lost', type: 'info', hold: hold.owner }),
+          );
+          await semaphore.acquire(2);
+          await semaphore.release(2);
+          record({ worker, key: name, op: 'unlock', type: 'invoke', hold: hold.owner });
+          const released = await hold.unlock();
+          record({ worker, key: name, op: 'unlock', type: released ? 'ok' : 'fail', hold: hold.owner });
+          expect(released).toBe(true);
+          rounds += 1;
+        }
+      };
+      const working = Promise.all(clients.map(work));
+      for (const [index, target] of [to, from, to, from, to].entries()) {
+        const before = rounds;
+        await cluster.moveSlot(cluster.slotOf(name), target);
+        await eventually(() => expect(rounds, `move ${index}`).toBeGreaterThan(before + 10), { withinMs: 20_000 });
+      }
+      isOver = true;
+      await working;
+      expect(check(events)).toEqual([]);
+      expect(await first.getSemaphore(semaphoreName).availablePermits()).toBe(3);
+    },
+    TEST_MS,
+  );
+
+  describe('with the guard', () => {
+    const guarded = (graceMs: number): ClientOptions => ({ ...SHORT, guard: { graceMs } });
+
+    it.each(WAYS)('%s: a node that was never promoted lets everybody in', async (way) => {
+      const [from, to] = nodes();
+      const graceMs = 2_000;
+      // A server tells its age in whole seconds, rounded either way.
+      for (const node of [from, to]) {
+        await eventually(async () => {
+          expect(Number((await infoOf(node, 'server'))?.get('uptime_in_seconds'))).toBeGreaterThan(4);
+        });
+      }
+      const [name, held] = [await nameOn(cluster, from), await nameOn(cluster, from)];
+      const holder = await joinCluster(way, cluster, guarded(graceMs));
+      const events = listenTo(holder);
+      const hold = await holder.getLock(held).tryLock();
+      await (await holder.getLock(name).tryLock())?.unlock();
+      for (const one of [name, held]) await cluster.moveSlot(cluster.slotOf(one), to);
+
+      const stranger = await joinCluster(way, cluster, guarded(graceMs));
+      const { value } = await timed(stranger.getLock(name).tryLock());
+      expect(value).not.toBeNull();
+      await new Promise((resolve) => setTimeout(resolve, graceMs));
+      expect(events.lost).toEqual([]);
+      expect(await hold?.unlock()).toBe(true);
+    });
+
+    it('a node younger than the grace does not', async () => {
+      const [from, to] = nodes();
+      const name = await nameOn(cluster, from);
+      await cluster.moveSlot(cluster.slotOf(name), to);
+      const stranger = await joinCluster('Holdfast.connect', cluster, guarded(120_000));
+      expect(await stranger.getLock(name).tryLock()).toBeNull();
+    });
+  });
+});

@@ -1,0 +1,134 @@
+/** What docs/redisson.md says is tested: the tests are there, with the versions it names and with no others. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ROOT } from '../examples/doc-blocks.ts';
+import { collectTitles, type Path } from './titles.ts';
+
+/** The columns of the page, and what every test of theirs stands in. */
+const PLACES: Readonly<Record<string, string>> = {
+  '4.7.0': 'with Redisson 4.7.0 at one server',
+  Cluster: 'with Redisson 4.7.0 at a Cluster',
+  '3.52.0': 'with Redisson 3.52.0 at one server',
+  '3.17.7': 'with Redisson 3.17.7 at one server',
+};
+
+/** Titles, alone or behind what they stand in: "the fair queue > who gives up …". */
+const QUOTED = /"([^"]+)"/g;
+const KIND = /<(reentrant )?kind>/;
+
+interface Row {
+  readonly text: string;
+  readonly titles: readonly string[];
+  /** What stands in the columns of the versions. */
+  readonly marks: ReadonlyMap<string, string>;
+}
+
+const page = readFileSync(join(ROOT, 'docs/redisson.md'), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+
+function titlesIn(text: string): string[] {
+  const prose = text.replace(/`[^`]*`/g, '');
+  return [...prose.matchAll(QUOTED)].map(([, title]) => title ?? '');
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** The rows of all tables that have a column for each version. */
+function rowsOf(text: string): Row[] {
+  const tables = text.match(/(?:^\|.*\n)+/gm) ?? [];
+  return tables.flatMap((table) => {
+    const [header = '', , ...lines] = table.trim().split('\n');
+    const columns = cellsOf(header);
+    if (!Object.keys(PLACES).every((version) => columns.includes(version))) return [];
+    return lines.map((line) => {
+      const cells = cellsOf(line);
+      const marks = Object.keys(PLACES).map((version) => {
+        return [version, cells[columns.indexOf(version)] ?? ''] as const;
+      });
+      return { text: line, titles: titlesIn(line), marks: new Map(marks) };
+    });
+  });
+}
+
+const rows = rowsOf(page);
+
+/** The kinds of locks, each with the versions that have it. */
+const kinds = rows.flatMap(({ text, marks }) => {
+  const [, kind] = /^\| `(\w+)` \|.*> Java holds it: /.exec(text) ?? [];
+  return kind === undefined ? [] : [{ kind, marks }];
+});
+
+/** The titles that one with a placeholder stands for, with that version. */
+function spelledOut(title: string, version: string): string[] {
+  const [placeholder, isReentrant] = KIND.exec(title) ?? [];
+  if (placeholder === undefined) return [title];
+  return kinds
+    .filter(({ marks }) => marks.get(version) === 'yes')
+    .filter(({ kind }) => isReentrant === undefined || !kind.startsWith('getNonReentrant'))
+    .map(({ kind }) => title.replace(placeholder, kind));
+}
+
+/** Whether the title is that test's, alone or with some of what it stands in. `<…>` stands for any text. */
+function isOf(title: string, path: Path): boolean {
+  const parts = title.split(' > ').map((part) => {
+    const texts = part.split(/<[^>]+>/).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${texts.join('.+')}$`);
+  });
+  if (parts.at(-1)?.test(path.at(-1) ?? '') !== true) return false;
+  let from = 0;
+  return parts.every((part) => {
+    const at = path.findIndex((each, index) => index >= from && part.test(each));
+    from = at + 1;
+    return at >= 0;
+  });
+}
+
+describe('the page on Redisson', () => {
+  let tests: Path[];
+
+  beforeAll(async () => {
+    tests = await collectTitles();
+  });
+
+  const isTested = (title: string, place = '') =>
+    tests.some((path) => path[0]?.startsWith(place) === true && isOf(title, path));
+
+  it('has its tables', () => {
+    expect(kinds).toHaveLength(7);
+    expect(rows.length).toBeGreaterThan(40);
+    for (const { text, titles, marks } of rows) {
+      expect(titles.length, text).toBeGreaterThan(0);
+      for (const mark of marks.values()) expect(['yes', '–'], text).toContain(mark);
+    }
+  });
+
+  it('looks at every version', () => {
+    for (const place of Object.values(PLACES)) {
+      expect(tests.filter(([outermost]) => outermost?.startsWith(place)).length, place).toBeGreaterThan(50);
+    }
+  });
+
+  it('quotes tests that are there', () => {
+    const titles = titlesIn(page).flatMap((title) => spelledOut(title, '4.7.0'));
+    expect(titles.length).toBeGreaterThan(100);
+    expect(titles.filter((title) => !isTested(title))).toEqual([]);
+  });
+
+  for (const [version, place] of Object.entries(PLACES)) {
+    it(`is right about ${version}`, () => {
+      const wrong = rows.flatMap(({ titles, marks }) => {
+        const isMarked = marks.get(version) === 'yes';
+        const all = titles.flatMap((title) => spelledOut(title, isMarked ? version : '4.7.0'));
+        return all
+          .filter((title) => isTested(title, place) !== isMarked)
+          .map((title) => `${title}: ${isMarked ? 'not tested' : 'tested, though not marked'}`);
+      });
+      expect(wrong).toEqual([]);
+    });
+  }
+});
