@@ -1,6 +1,8 @@
 --- Which server process this is and for how long it has run. INFO may be forbidden: both are then empty.
 ---
+--- @key lock    any     named so that a Cluster sends the question to the server that has it
 --- @returns { 'server', runId: string, uptimeSeconds: string }
+local _ = lock
 local text = redis.pcall('INFO', 'server')
 if type(text) ~= 'string' then
   return { 'server', '', '' }

@@ -43,10 +43,10 @@ function namesakesOf(members: readonly ExclusiveLock[]): ExclusiveLock[] {
 }
 
 /** The run id of the member's server; empty where it does not tell. */
-async function serverOf({ context, name }: ExclusiveLock): Promise<string> {
+async function serverOf({ context, name, protocol }: ExclusiveLock): Promise<string> {
   const { driver, clock, commandTimeoutMs } = context.runtime;
   context.runtime.assertOpen();
-  const ask = () => inspectIdentity.run(driver, {}, {});
+  const ask = () => inspectIdentity.run(driver, { lock: protocol.key }, {});
   return (await persist(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
 }
 

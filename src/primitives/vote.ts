@@ -79,9 +79,9 @@ interface Identity {
   readonly uptimeSeconds: string;
 }
 
-async function identify(runtime: Runtime, signal: AbortSignal): Promise<Identity> {
+async function identify(runtime: Runtime, key: string, signal: AbortSignal): Promise<Identity> {
   using patience = new Patience(runtime.clock, Number.POSITIVE_INFINITY, [signal]);
-  const asked = inspectIdentity.run(runtime.driver, {}, {}).catch((error: unknown) => {
+  const asked = inspectIdentity.run(runtime.driver, { lock: key }, {}).catch((error: unknown) => {
     throw toHoldfastError(error, 'Asking which server this is');
   });
   return (await patience.wait(asked)) as Identity;
@@ -110,7 +110,7 @@ export async function askForVote(
   // Sent together, so that the answer tells of the process that granted the lock.
   const [taking, server] = await Promise.allSettled([
     (async () => member.takeAs(owner, { leaseMs }, 0, limit.signal))(),
-    identify(runtime, limit.signal),
+    identify(runtime, member.protocol.key, limit.signal),
   ]);
   identified.add(runtime);
   const runId = server.status === 'fulfilled' ? server.value.runId : '';

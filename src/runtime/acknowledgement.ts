@@ -7,7 +7,7 @@
  */
 import type { Connection, Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
 import { classify } from '../drivers/outcome.ts';
-import { DriverError } from '../errors.ts';
+import { DriverError, OutcomeUnknownError } from '../errors.ts';
 import type { Clock } from './clock.ts';
 
 /** How many acknowledgements are asked for: a number, or what is right for the replicas there are. */
@@ -15,6 +15,9 @@ export type ReplicaWish = number | 'auto' | 'majority';
 
 /** How long the number of replicas is taken for granted. */
 const CENSUS_MS = 10_000;
+
+/** How a server that is a primary no more answers WAIT: one under way, and any that comes later. */
+const DEMOTED = /^-?(?:UNBLOCKED |ERR WAIT cannot be used with )/;
 
 export interface AcknowledgementSettings {
   readonly driver: Driver;
@@ -103,8 +106,11 @@ class Courier {
     for (const call of calls) connection.send(call.args).then(call.resolve, call.reject);
     try {
       resolve(Number(await connection.send(['WAIT', String(needed), String(this.#timeoutMs)])));
-    } catch (error) {
-      // Whatever is sent on a connection that does not answer would only wait behind it.
+    } catch (cause) {
+      const isDemoted = cause instanceof Error && DEMOTED.test(cause.message);
+      // What it granted in its last moments goes with its office, and nobody knows whether a replica has it.
+      const error = isDemoted ? new OutcomeUnknownError('The primary became a replica', { cause }) : cause;
+      // Whatever is sent on a connection that does not answer would only wait behind it; a new one finds the primary.
       if (classify(error) === 'unknown') {
         this.#connection = undefined;
         connection.destroy();

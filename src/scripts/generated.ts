@@ -1263,20 +1263,22 @@ return { 'other', kind }
 
 /** Which server process this is and for how long it has run. INFO may be forbidden: both are then empty. */
 export const inspectIdentity = defineScript<
-  Record<string, never>,
+  { lock: string },
   Record<string, never>,
   | { status: 'server'; runId: string; uptimeSeconds: string }
 >({
   name: 'inspect/identity',
-  sha1: 'b12918cce8300873c2bdb02fdf7373e6afeabcde',
-  keys: [],
+  sha1: '163b73cda76fabd2690302daa9338ce6b5a7d0ca',
+  keys: ['lock'],
   args: [],
   replies: {
     server: [['runId', 'string'], ['uptimeSeconds', 'string']],
   },
-  source: `if #KEYS ~= 0 or #ARGV ~= 0 then
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
   return redis.error_reply('ERR holdfast inspect/identity: wrong number of keys or arguments')
 end
+local lock = KEYS[1]
+local _ = lock
 local text = redis.pcall('INFO', 'server')
 if type(text) ~= 'string' then
   return { 'server', '', '' }

@@ -88,6 +88,10 @@ class Office {
     await primary.command('CLIENT', 'UNPAUSE');
   }
 
+  get connections(): number {
+    return this.#way.connections;
+  }
+
   dropConnections(): void {
     this.#way.dropConnections();
   }
@@ -221,7 +225,10 @@ describeWithProcess('a primary is demoted under its clients', () => {
       const name = randomName('demoted');
       const acquiring = client.getLock(name).lock();
       await eventually(async () => expect(await primary.command('EXISTS', name)).toBe(1));
+      const before = office.connections;
       await office.handOver();
+      // A server that is demoted tells those who wait so, and closes their connection.
+      await eventually(() => office.connections < before);
       office.dropConnections();
 
       const hold = await acquiring;

@@ -22,7 +22,7 @@ type Command = [RawArgument, ...RawArgument[]];
 /** Asked about several keys, they answer with a sum. */
 const SUMMED = ['DEL', 'EXISTS'];
 /** The primaries of a Cluster on one machine have one clock and one version. */
-const ALIKE = ['TIME', 'INFO'];
+const ALIKE = ['TIME', 'INFO', 'PING'];
 /** A test that needs these is about one server. */
 const REFUSED = ['ACL', 'CLIENT', 'CONFIG', 'FLUSHALL', 'SCAN', 'SCRIPT', 'SELECT'];
 

@@ -149,7 +149,7 @@ describe('inspect/primary', () => {
 describe('inspect/identity', () => {
   it('names the process and how long it has run', async () => {
     const info = (await bench.command('INFO', 'server')) as string;
-    const reply = await bench.run(inspectIdentity, {}, {});
+    const reply = await bench.run(inspectIdentity, { lock: bench.name() }, {});
     expect(reply.status).toBe('server');
     expect(info).toContain(`run_id:${reply.runId}`);
     expect(reply.runId).toMatch(/^[0-9a-f]{40}$/);
@@ -177,7 +177,7 @@ describeWithProcess('a user who may not ask for INFO', () => {
       server: '',
       replicas: 0,
     });
-    expect(await bench.run(inspectIdentity, {}, {}, connection)).toEqual({
+    expect(await bench.run(inspectIdentity, { lock: bench.name() }, {}, connection)).toEqual({
       status: 'server',
       runId: '',
       uptimeSeconds: '',
