@@ -2,6 +2,7 @@
  * The client: puts driver and runtime together and hands out locks.
  */
 import { randomUUID } from 'node:crypto';
+import type { ClientOptions, LockKindOptions } from './client-options.ts';
 import { detectDriver } from './drivers/detect.ts';
 import type { Driver } from './drivers/driver.ts';
 import { openDriver } from './drivers/open.ts';
@@ -36,40 +37,6 @@ import { publish } from './telemetry/channels.ts';
 import { type Listener, Listeners } from './telemetry/listeners.ts';
 import { Warnings } from './telemetry/warnings.ts';
 import { Wiring } from './wiring.ts';
-
-/** How a client behaves. Every option has a default. */
-export interface ClientOptions {
-  /** The lease of a hold taken without `leaseMs`, renewed every third of it; 30 000. */
-  watchdogMs?: number | undefined;
-  /** Our own deadline on every call to the server, whatever the client library does; 3 000. */
-  commandTimeoutMs?: number | undefined;
-  /** Turns a name into the key that stands for it, like Redisson's `nameMapper`. */
-  mapName?: ((name: string) => string) | undefined;
-  /** Releases everything on SIGTERM and SIGINT before the process ends; false. */
-  closeOnSignals?: boolean | undefined;
-  /** How long a fair waiter may be silent before others skip it, by Redisson's rules; 300 000. */
-  fairWaitMs?: number | undefined;
-  /**
-   * Replica acknowledgements without which an acquisition is undone: a number, `'majority'` of all servers, or
-   * `'auto'`, the default: one, where a replica is connected.
-   */
-  replicas?: number | 'auto' | 'majority' | undefined;
-  /** How long to wait for them; 1 000. */
-  replicaTimeoutMs?: number | undefined;
-  /**
-   * Keeps locks through failovers and restarts: for a grace after one, holders come back and nobody else is let in.
-   * All clients of the server must have it, with the same grace; 30 000 unless told otherwise. Off by default.
-   */
-  guard?: boolean | { readonly graceMs: number } | undefined;
-  /** In a Cluster: sharded channels where the server has them, as Redisson does, or never. `'auto'`. */
-  shardedPubSub?: 'auto' | false | undefined;
-}
-
-/** How one lock behaves, where it differs from its client. */
-export interface LockKindOptions {
-  /** Keeps this lock through failovers and restarts; see the option of the client. */
-  guard?: boolean | undefined;
-}
 
 /** What a client is made of; tests replace the clock. */
 interface Made {

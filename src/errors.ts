@@ -83,9 +83,9 @@ export class AcquireTimeoutError extends HoldfastError {
  * Why a hold ended without its holder's doing.
  *
  * - `expired`: its lease ran out (it was taken with `leaseMs`, or the process was too busy to notice in time)
- * - `notOwner`: the server says that the hold is gone: deleted, evicted, flushed or released by force elsewhere
+ * - `notOwner`: the server says that the hold is gone: deleted, evicted, flushed, cut short or released by force elsewhere
  * - `unreachable`: renewals did not get through before the lease could end
- * - `failover`: the server lost its data in a promotion or a restart
+ * - `failover`: after a promotion or a restart the server has an older hold of somebody else in its place
  * - `suspended`: the machine slept past the lease
  * - `forced`: `forceUnlock` was called on this client
  * - `maxHold`: it was held for longer than its `maxHoldMs`

@@ -1,7 +1,8 @@
 /**
  * The public surface, and the only file that re-exports.
  */
-export { type ClientOptions, Holdfast } from './client.ts';
+export { Holdfast } from './client.ts';
+export type { ClientOptions, LockKindOptions } from './client-options.ts';
 export type {
   ClusterTarget,
   FixedTarget,

@@ -3,7 +3,7 @@
  * primaries the weakest counts.
  */
 import type { Topology } from '../drivers/driver.ts';
-import type { ReplicaWish } from '../runtime/acknowledgement.ts';
+import { neededOf, type ReplicaWish } from '../runtime/acknowledgement.ts';
 import type { Persistence, ServerFacts } from './server.ts';
 
 /** What was found out about the server, and what follows from it; null stands for what it does not tell. */
@@ -86,11 +86,10 @@ function replicaObstacle(
     : null;
 }
 
-/** The rules of `runtime/acknowledgement.ts`, for what is connected now. */
+/** For what is connected now; where they are optional, none are asked for that cannot be had. */
 function requiredOf({ replicas, expectedReplicas }: Wishes, connected: number, isPossible: boolean): number {
-  if (typeof replicas === 'number') return replicas;
-  if (replicas === 'auto') return isPossible ? Math.min(1, connected) : 0;
-  return Math.floor((Math.max(expectedReplicas, connected) + 1) / 2);
+  if (replicas === 'auto') return isPossible ? neededOf(replicas, connected) : 0;
+  return neededOf(replicas, Math.max(expectedReplicas, connected));
 }
 
 /** The one that is furthest to one side; null when one of them does not tell. */

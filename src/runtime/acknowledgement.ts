@@ -13,6 +13,14 @@ import type { Clock } from './clock.ts';
 /** How many acknowledgements are asked for: a number, or what is right for the replicas there are. */
 export type ReplicaWish = number | 'auto' | 'majority';
 
+/** How many replicas of those there are have to acknowledge a grant. */
+export function neededOf(wish: ReplicaWish, replicas: number): number {
+  if (typeof wish === 'number') return wish;
+  if (wish === 'auto') return Math.min(1, replicas);
+  // Together with the primary, more than half of all servers have it then.
+  return Math.floor((replicas + 1) / 2);
+}
+
 /** How long the number of replicas is taken for granted. */
 const CENSUS_MS = 10_000;
 
@@ -187,10 +195,9 @@ export class Acknowledgement {
     if (typeof wish === 'number') return wish;
     if (this.#isUnavailable) return 0;
     const connected = await this.#replicasFor(key);
-    if (wish === 'auto') return Math.min(1, connected);
+    if (wish === 'auto') return neededOf(wish, connected);
     this.#mostSeen = Math.max(this.#mostSeen, connected);
-    // Together with the primary, more than half of all servers have it then.
-    return Math.floor((Math.max(expected, this.#mostSeen) + 1) / 2);
+    return neededOf(wish, Math.max(expected, this.#mostSeen));
   }
 
   /** Fewer have acknowledged than were needed: how many are needed as things are now. */

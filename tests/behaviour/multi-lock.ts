@@ -278,14 +278,15 @@ function describeGivingUp(context: Context): void {
       const waiting = one.getMultiLock(one.getLock(a), one.getLock(b)).lock();
       await eventually(async () => (await existing(raw, [a])).length === 1);
       // By force, from the same client: it hears of it at once.
-      await one.getLock(a).forceUnlock();
-      const between = three.getLock(a).lock();
+      expect(await one.getLock(a).forceUnlock()).toBe(true);
+      const between = three.getLock(a).withLock(() => existing(raw, [a]));
       await last.unlock();
-      await (await between).unlock();
       const hold = await waiting;
       hold.assertHeld();
       expect(await existing(raw, [a, b])).toEqual([a, b]);
       expect(await hold.unlock()).toBe(true);
+      // Before or after: both wanted it from the same moment on.
+      expect(await between).toEqual([a]);
     });
   });
 }

@@ -1,6 +1,8 @@
 /**
  * A primary whose last writes never reach its replica, an address that clients know it by, and what happens to it.
  */
+import { readdir, stat, truncate } from 'node:fs/promises';
+import { join as joinPath } from 'node:path';
 import { expect } from 'vitest';
 import type { ClientOptions, Holdfast, Lock } from '../../src/index.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
@@ -107,6 +109,32 @@ export async function loneStage(args: readonly string[]): Promise<{ server: Test
   const way = await address(server);
   await settle(server);
   return { server, way };
+}
+
+/** The arguments of a server that logs every write before it answers. */
+export const APPENDING = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'] as const;
+
+/** How long the log was that each server wrote. */
+const logs = new WeakMap<TestServer, { readonly file: string; readonly bytes: number }>();
+
+/** Notes how much of the log is written: what follows is the tail. */
+export async function rememberLog(server: TestServer): Promise<void> {
+  const entries = await readdir(server.dir, { recursive: true });
+  // Since version 7 there are several: what is written now goes to the one with the newest increments.
+  const name = entries.filter((entry) => entry.endsWith('.aof') && !entry.includes('.base.')).sort().at(-1);
+  if (name === undefined) throw new Error(`There is no log in ${server.dir}`);
+  const file = joinPath(server.dir, name);
+  logs.set(server, { file, bytes: (await stat(file)).size });
+}
+
+/** A few bytes of the first write since then are all that is left of the tail, as after a crash. */
+export async function restartWithCutLog(server: TestServer): Promise<void> {
+  const log = logs.get(server);
+  if (log === undefined) throw new Error('The log was not remembered');
+  await server.kill();
+  expect((await stat(log.file)).size).toBeGreaterThan(log.bytes + 10);
+  await truncate(log.file, log.bytes + 10);
+  await server.restart();
 }
 
 /** Takes it, and says if that cannot be had at once. */

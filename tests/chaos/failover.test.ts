@@ -6,10 +6,21 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { FencedHold, Hold, Holdfast, Lock } from '../../src/index.ts';
+import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { join, listenTo } from './arena.ts';
-import { GRACE_MS, GUARDED, loneStage, stage, take, UNGUARDED } from './failover-stage.ts';
+import {
+  APPENDING,
+  GRACE_MS,
+  GUARDED,
+  loneStage,
+  rememberLog,
+  restartWithCutLog,
+  stage,
+  take,
+  UNGUARDED,
+} from './failover-stage.ts';
 
 interface Kind {
   readonly title: string;
@@ -139,36 +150,52 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
 });
 
 describeWithProcess('a server restarts and has forgotten the lock', () => {
-  const FORGETFUL: [string, string[]][] = [
-    ['without persistence', ['--save', '', '--appendonly', 'no']],
-    ['with an older snapshot', ['--save', '']],
+  interface Forgetful {
+    readonly title: string;
+    readonly args: readonly string[];
+    /** Before the lock is granted. */
+    keep?(server: TestServer): Promise<unknown>;
+    /** Restarts it, and what was granted since is gone. */
+    restart(server: TestServer): Promise<void>;
+  }
+
+  const restart = (server: TestServer) => server.restart();
+  const FORGETFUL: readonly Forgetful[] = [
+    { title: 'without persistence', args: ['--save', '', '--appendonly', 'no'], restart },
+    {
+      title: 'with an older snapshot',
+      args: ['--save', ''],
+      keep: (server) => server.command('SAVE'),
+      restart,
+    },
+    { title: 'with a log whose tail is cut', args: APPENDING, keep: rememberLog, restart: restartWithCutLog },
   ];
 
-  it.each(FORGETFUL)('%s: without the guard it is granted twice', async (title, args) => {
-    const { server, way } = await loneStage(args);
+  it.each(FORGETFUL)('$title: without the guard it is granted twice', async (how) => {
+    const { server, way } = await loneStage(how.args);
     const [a, b] = [
       await join('Holdfast.connect', way.proxy, UNGUARDED),
       await join('Holdfast.connect', way.proxy, UNGUARDED),
     ];
     const name = randomName('restart');
-    if (title.includes('older')) await server.command('SAVE');
+    await how.keep?.(server);
     const hold = await take(a.getLock(name));
-    await server.restart();
+    await how.restart(server);
     const second = await b.getLock(name).lock();
     hold.assertHeld();
     second.assertHeld();
   });
 
-  it.each(FORGETFUL)('%s: with the guard it stays with its holder', async (title, args) => {
-    const { server, way } = await loneStage(args);
+  it.each(FORGETFUL)('$title: with the guard it stays with its holder', async (how) => {
+    const { server, way } = await loneStage(how.args);
     const [a, b] = [
       await join('Holdfast.connect', way.proxy, GUARDED),
       await join('Holdfast.connect', way.proxy, GUARDED),
     ];
     const name = randomName('restart');
-    if (title.includes('older')) await server.command('SAVE');
+    await how.keep?.(server);
     const hold = (await take(a.getFencedLock(name))) as FencedHold;
-    await server.restart();
+    await how.restart(server);
     const entering = enter(b.getFencedLock(name));
     const longer = new Promise((resolve) => setTimeout(resolve, 2 * GRACE_MS));
     expect(await Promise.race([entering, longer])).toBeUndefined();
