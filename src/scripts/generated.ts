@@ -286,7 +286,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '3f374c2f39a3bb2fcba7d68cf762600be2fb67b3',
+  sha1: '11e36c356c8774d6b5dad9a45f91fa2deb4ff931',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -313,9 +313,7 @@ if not silentMs or math.abs(silentMs) > 9007199254740991 then return redis.error
 local publish = ARGV[5]
 local channel = ARGV[6]
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -788,7 +786,7 @@ export const fencedLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fenced-lock/acquire',
-  sha1: '16fb6cc9a25f4595479176d9689c2b9c20c60b53',
+  sha1: '9cd4649d5a8d3be35bebd717d18ecc1658b683dc',
   keys: ['lock', 'ended', 'token'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['retentionMs', 'integer']],
   replies: {
@@ -808,9 +806,7 @@ if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_r
 local retentionMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not retentionMs or math.abs(retentionMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/acquire: retentionMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -892,7 +888,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '163c99f3d5ebc2aa5ac43eb690f649b4fc188d37',
+  sha1: 'a3d6a8c88bcbfa3f9ac6ff817f5d4d37c923bd65',
   keys: ['lock', 'ended', 'last', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -918,9 +914,7 @@ local graceMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fenced-lock/reclaim: graceMs is not a safe integer') end
 local trusted = ARGV[6]
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -1377,7 +1371,7 @@ export const lockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'lock/acquire',
-  sha1: '6e27164ec75016e5da5cbf1ebeafeb0c2eeaa759',
+  sha1: '1b2f5b46851d6fc712d291880f08b160d3d94755',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -1394,9 +1388,7 @@ local owner = ARGV[1]
 local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/acquire: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -1472,7 +1464,7 @@ export const lockEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/enter',
-  sha1: '2b7a1736f65322ea6f4f280e005fc9997e8b37ad',
+  sha1: 'b7407cb752a36438d9c46dfeaf8e8afdd9a3c8a1',
   keys: ['lock'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer']],
   replies: {
@@ -1489,9 +1481,7 @@ if not count or math.abs(count) > 9007199254740991 then return redis.error_reply
 local leaseMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/enter: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
@@ -1592,7 +1582,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: 'b1e2c8f6fcae697a7c03a076d0049b9fa869af01',
+  sha1: 'a1211173680b03a55460c7a28b46b6f127b66b59',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1615,9 +1605,7 @@ local graceMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/reclaim: graceMs is not a safe integer') end
 local trusted = ARGV[5]
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -1740,7 +1728,7 @@ export const lockRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'lock/renew',
-  sha1: '870ca90425fdf68e7578745b31df5c6c3d4e20fa',
+  sha1: 'b0f1ac79be2153a1a3828d0ed6b9b803ed312ccf',
   keys: [],
   variadicKey: 'locks',
   args: [['leaseMs', 'integer'], ['owners', 'string...']],
@@ -1761,9 +1749,7 @@ for i = 2, #ARGV do
   owners[i - 1] = ARGV[i]
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
@@ -1790,7 +1776,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: '3499800ebee441ef48639c159068896e94aceec0',
+  sha1: '1aebfdbb871cca210e5694467a1cb58c1cf8e2c0',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
@@ -1841,9 +1827,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -1945,7 +1929,7 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '8560b112bdb6be3c3d5470721aec7da61ee62144',
+  sha1: '1cab3fcce29e2c2dc658aaa86aaa72cd80609843',
   keys: ['permits', 'timeouts'],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -1984,9 +1968,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2046,7 +2028,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: 'e62be5b9fdcb3eae48eebed03e176b8038075682',
+  sha1: 'fb19b27a87a02a6b6a7498ec3bb5c972257cec98',
   keys: ['permits', 'timeouts'],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
@@ -2087,9 +2069,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2153,7 +2133,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: '12170e2804a2597b02d44f3d039c66d9cbd871f6',
+  sha1: 'c7a72ef37842b671254a8eeb7225f19d7bd0c941',
   keys: ['permits', 'timeouts', 'ended'],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -2198,9 +2178,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2269,7 +2247,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: '9397974eee0c466907a0181b6f4ea0baa8392f9d',
+  sha1: 'ae4c398b1201bd6fcd3fa08644c2bd682bc19617',
   keys: ['permits', 'timeouts', 'answer'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['barMs', 'integer'], ['ids', 'bytes...']],
@@ -2336,9 +2314,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2420,7 +2396,7 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: 'f72489afd948085534fa0884b1faf5a144694566',
+  sha1: '6d07cc9b890cff5cc9a8c117674017f002bacb96',
   keys: [],
   variadicKey: 'timeouts',
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
@@ -2465,9 +2441,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2535,7 +2509,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: '250aa4c0d84697bd4ad6425f79d41cb82174fdb4',
+  sha1: '928dde890130c1bbc49e9fee4a1095e7c4723174',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -2593,9 +2567,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2668,7 +2640,7 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: '34bb218b3fbb75a543571b63cb14f0701bfb0670',
+  sha1: '6c60500752f8469d2e1967a326a6ec4afabe3730',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['ids', 'bytes...']],
@@ -2718,9 +2690,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -2785,7 +2755,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: '057bf2c3b36837ff00dc1562bbcac152e51e4807',
+  sha1: 'a1000eb2cbb054e6331c3354c840c4616f20c045',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -2844,9 +2814,7 @@ local function addPermits(permits, count, publish, channel)
   return 1
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local PERMANENT = 922337203685477
 local CHUNK = 1000
@@ -3946,7 +3914,7 @@ export const readWriteLockReadAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/read-acquire',
-  sha1: 'beed50ea34f8445532fc9007056acd1140569ac7',
+  sha1: 'dce2f4b31fbfa39daf7dbf58b82e81d6e1c83e9d',
   keys: ['lock', 'ended', 'hold', 'waiting'],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -3970,9 +3938,7 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4063,7 +4029,7 @@ export const readWriteLockReadEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-enter',
-  sha1: '33aaff83ba8919b774ebcc7774f97863f810e4d1',
+  sha1: '3a436be4b00d4acb57746e6b245f3610f8f18fff',
   keys: ['lock'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['leaseMs', 'integer']],
@@ -4083,9 +4049,7 @@ local owner = ARGV[1]
 local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-enter: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4174,7 +4138,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: '557ebe645cc77834d165da1fd75e0b932dcc95c4',
+  sha1: 'f513d851f907ae5267d3ca9ba8ade91bdabdb592',
   keys: ['lock', 'ended', 'guard'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
@@ -4201,9 +4165,7 @@ local graceMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/read-reclaim: graceMs is not a safe integer') end
 local trusted = ARGV[5]
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4324,7 +4286,7 @@ export const readWriteLockReadRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-release',
-  sha1: 'a6c0bb70a5811272495667070912d89404b7a497',
+  sha1: '6fb5f48ea9a287257fae41ae08a5db39858dae60',
   keys: ['lock', 'ended'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
@@ -4367,9 +4329,7 @@ local function listReaders(reply, lock)
   return reply
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4426,7 +4386,7 @@ export const readWriteLockReadRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'read-write-lock/read-renew',
-  sha1: '1993edcf598245a5d25fd36ee5169081845a11d7',
+  sha1: '810f93b9592a06d85c3894820c2e28a11f7fd493',
   keys: [],
   variadicKey: 'places',
   args: [['holders', 'string...']],
@@ -4445,9 +4405,7 @@ for i = 1, #ARGV do
   holders[i] = ARGV[i]
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4501,7 +4459,7 @@ export const readWriteLockSteal = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/steal',
-  sha1: '45bed2d689b3cd9db93b82e38276b09a9e023499',
+  sha1: '3400fe59982b294ee71cc65e1c316ac0c0e7fca4',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -4517,9 +4475,7 @@ local owner = ARGV[1]
 local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/steal: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -4563,7 +4519,7 @@ export const readWriteLockSweep = defineScript<
   | { status: 'changed'; readers: string[] }
 >({
   name: 'read-write-lock/sweep',
-  sha1: '7962b89c36588eee9936b113c4ddb697d2be7d72',
+  sha1: 'ac2287114b3be3dd7747ebd0a18491bf1fdcec36',
   keys: ['lock'],
   variadicKey: 'holds',
   args: [['publish', 'string'], ['channel', 'string'], ['readers', 'string...']],
@@ -4607,9 +4563,7 @@ local function listReaders(reply, lock)
   return reply
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local FOR_EVER_MS = 9007199254740991
 local function longestHold(holds, first, last)
@@ -4684,7 +4638,7 @@ export const readWriteLockWriteAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/write-acquire',
-  sha1: '716c44fc1fe6f656519759aabb1c5a449e9b9c38',
+  sha1: '190feeae741fa14d19b06765660b352cafd03c2e',
   keys: ['lock', 'ended', 'waiting'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['noteMs', 'integer']],
   replies: {
@@ -4708,9 +4662,7 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -4764,7 +4716,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: '7ea29e5417cccfe9ba64323deb8e302b4a80548e',
+  sha1: '7989574e4f1cac2cb084ce97936265841bfed142',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -4788,9 +4740,7 @@ local graceMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/write-reclaim: graceMs is not a safe integer') end
 local trusted = ARGV[6]
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
@@ -5480,7 +5430,7 @@ export const simpleLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'simple-lock/acquire',
-  sha1: 'ffef859231be89561b246eb9f95ca14e8eff6bcf',
+  sha1: '65af7b05bb3956541ef5f96cd082fe8fe1f2a8ac',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -5497,9 +5447,7 @@ local owner = ARGV[1]
 local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/acquire: leaseMs is not a safe integer') end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
@@ -5607,7 +5555,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: '7daaaf6d27dbac8ed610ddfda411b14ef6bf6429',
+  sha1: '2b1ed2350aa65debbc89fa362f1086ca21db12fd',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -5628,9 +5576,7 @@ local graceMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/reclaim: graceMs is not a safe integer') end
 local trusted = ARGV[4]
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -5740,7 +5686,7 @@ export const simpleLockRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'simple-lock/renew',
-  sha1: '63df270515fa495c791724d0a9010709f33e8ebe',
+  sha1: 'af03183e825ba0365bcd5429a623b372016c12a6',
   keys: [],
   variadicKey: 'locks',
   args: [['leaseMs', 'integer'], ['owners', 'string...']],
@@ -5761,9 +5707,7 @@ for i = 2, #ARGV do
   owners[i - 1] = ARGV[i]
 end
 local function raiseLease(key, leaseMs)
-  if redis.call('PTTL', key) < leaseMs then
-    redis.call('PEXPIRE', key, string.format('%.0f', leaseMs))
-  end
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
 if leaseMs < 1 then
   return redis.error_reply('ERR a lease must be positive')
