@@ -161,6 +161,19 @@ export const DEFAULTS = {
   graceMs: 30_000,
 } as const;
 
+/**
+ * A hold has to be confirmed at least once in every grace.
+ *
+ * @throws OptionError
+ */
+export function checkGrace(watchdogMs: number, graceMs: number): void {
+  if (watchdogMs <= graceMs) return;
+  throw new OptionError(
+    `watchdogMs (${watchdogMs}) must not be longer than the grace of the guard (${graceMs}): a hold would be ` +
+      'relied on when strangers are let in. Give guard: { graceMs }, the same for all clients',
+  );
+}
+
 /** The options of a client, checked. */
 export type Settings = Checked<(typeof CHECKS)['client']>;
 
@@ -173,12 +186,7 @@ export function checkSettings(given: unknown): Settings {
   const settings = checkOptions('client', given);
   const { guard, watchdogMs, replicaTimeoutMs, commandTimeoutMs } = { ...DEFAULTS, ...settings };
   const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
-  if (guard !== false && watchdogMs > graceMs) {
-    throw new OptionError(
-      `watchdogMs (${watchdogMs}) must not be longer than the grace of the guard (${graceMs}): a hold would be ` +
-        'relied on when strangers are let in. Give guard: { graceMs }, the same for all clients',
-    );
-  }
+  if (guard !== false) checkGrace(watchdogMs, graceMs);
   if (settings.replicaTimeoutMs !== undefined && replicaTimeoutMs >= commandTimeoutMs) {
     throw new OptionError(
       `replicaTimeoutMs (${replicaTimeoutMs}) must be shorter than commandTimeoutMs (${commandTimeoutMs})`,

@@ -4,7 +4,7 @@
 import { withDeadline } from './drivers/deadline.ts';
 import type { Driver } from './drivers/driver.ts';
 import { Preflight } from './inspect/preflight.ts';
-import { checkName, checkSlots, DEFAULTS, type Settings } from './options.ts';
+import { checkGrace, checkName, checkSlots, DEFAULTS, type Settings } from './options.ts';
 import { Answers } from './primitives/answers.ts';
 import { Crowds } from './primitives/crowd.ts';
 import type { LockContext } from './primitives/exclusive-lock.ts';
@@ -142,9 +142,15 @@ export class Wiring {
     this.permits = new HeldPermits(renewPermits(this.#plain));
   }
 
-  /** How a lock speaks to the server; with the guard, or without, as the lock is told or else the client. */
+  /**
+   * How a lock speaks to the server; with the guard, or without, as the lock is told or else the client.
+   *
+   * @throws OptionError
+   */
   wire(guarded = this.#isGuarded): Wire {
-    return guarded ? this.#guarded : this.#plain;
+    if (!guarded) return this.#plain;
+    checkGrace(this.runtime.watchdogMs, this.guard.graceMs);
+    return this.#guarded;
   }
 
   async #countReplicas(key: string): Promise<number | null> {

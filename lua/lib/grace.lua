@@ -37,9 +37,11 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  -- Later than this it cannot end: the clock was set back, or the record is by that of another server.
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  -- A clock that was set back must not make it longer than it can be.
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end

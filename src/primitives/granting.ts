@@ -105,9 +105,15 @@ export class Granting {
       if (classify(cause) === 'refused' && acknowledgement.giveUp(cause)) return;
       throw new ReplicationError(name, 0, needed, { cause });
     }
-    // A replica that left meanwhile is not missed where those that are there suffice.
-    if (replicas < needed && replicas < (await acknowledgement.neededNow(key))) {
-      throw new ReplicationError(name, replicas, needed);
+    if (replicas >= needed) return;
+    let neededNow: number;
+    try {
+      neededNow = await acknowledgement.neededNow(key);
+    } catch (cause) {
+      // Whatever kept the question from being asked, the grant has happened.
+      throw new ReplicationError(name, replicas, needed, { cause });
     }
+    // A replica that left meanwhile is not missed where those that are there suffice.
+    if (replicas < neededNow) throw new ReplicationError(name, replicas, needed);
   }
 }

@@ -93,7 +93,7 @@ class Courier {
   async #work(): Promise<void> {
     this.#isBusy = true;
     // Calls of the same turn travel together.
-    await null;
+    await Promise.resolve();
     for (let batch = this.#next; batch !== undefined; batch = this.#next) {
       this.#next = undefined;
       await this.#deliver(batch);
@@ -176,8 +176,8 @@ export class Acknowledgement {
   readonly #settings: AcknowledgementSettings;
   readonly #couriers = new Map<string, Courier>();
   readonly #census = new Map<string, Census>();
-  /** The most replicas that were ever seen: one that is gone still counts for a majority. */
-  #mostSeen = 0;
+  /** The most replicas that each server was ever seen with: one that is gone still counts for a majority. */
+  readonly #mostSeen = new Map<string, number>();
   #isUnavailable = false;
 
   constructor(settings: AcknowledgementSettings) {
@@ -196,8 +196,10 @@ export class Acknowledgement {
     if (this.#isUnavailable) return 0;
     const connected = await this.#replicasFor(key);
     if (wish === 'auto') return neededOf(wish, connected);
-    this.#mostSeen = Math.max(this.#mostSeen, connected);
-    return neededOf(wish, Math.max(expected, this.#mostSeen));
+    const node = this.#settings.driver.nodeOf(key);
+    const mostSeen = Math.max(connected, this.#mostSeen.get(node) ?? 0);
+    this.#mostSeen.set(node, mostSeen);
+    return neededOf(wish, Math.max(expected, mostSeen));
   }
 
   /** Fewer have acknowledged than were needed: how many are needed as things are now. */
@@ -217,7 +219,8 @@ export class Acknowledgement {
       this.#couriers.set(node, courier);
     }
     return new Sending(courier, needed, (error) => {
-      if (error instanceof Error && error.message.startsWith('MOVED')) void driver.rediscover(key);
+      // Moved, or out of reach: another server may have the key by now, or will.
+      if (classify(error) !== 'refused') void driver.rediscover(key);
     });
   }
 

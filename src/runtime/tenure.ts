@@ -48,6 +48,8 @@ export class Tenure {
   #leaseDeadline: number;
   /** Until when the server's last word can, where it may forget what it said. */
   #wordDeadline = Number.POSITIVE_INFINITY;
+  /** When somebody else may be let in for want of another word. */
+  #wordEndsAt = Number.POSITIVE_INFINITY;
   /** When the lease that the server last confirmed ends there, and how long it was. */
   #leaseEndsAt: number;
   #leaseMs: number;
@@ -69,7 +71,7 @@ export class Tenure {
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
     this.#leaseDeadline = deadlineOf(grant.sentAt, grant.leaseMs);
-    this.#heard(grant.sentAt);
+    this.#heard(grant.sentAt, grant.leaseMs);
     this.#leaseEndsAt = grant.sentAt + grant.leaseMs;
     this.#leaseMs = grant.leaseMs;
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
@@ -123,7 +125,7 @@ export class Tenure {
     this.#leaseMs = Math.max(this.#leaseMs, leaseMs);
     if (this.isStillHeld()) {
       this.#leaseDeadline = Math.max(this.#leaseDeadline, deadlineOf(sentAt, leaseMs));
-      this.#heard(sentAt);
+      this.#heard(sentAt, leaseMs);
       this.#suspendedMs = this.#runtime.leaseClock.suspendedMs;
       this.renewalFailing = false;
     } else if (this.#state === 'lost') {
@@ -224,11 +226,12 @@ export class Tenure {
     for (const entry of [...this.#entries]) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
-    if (reason === 'unreachable' || this.protocol.outlivesLease) {
-      // A renewal whose reply never came may have prolonged it, or may do so yet; or others keep its key alive.
-      // Not before the lease that the holder knew of is over: until then it may still be busy stopping.
-      const leaseLeftMs = Math.max(0, this.#leaseEndsAt - this.#runtime.leaseClock.now());
-      this.#runtime.clock.after(leaseLeftMs, () => this.#releaseInBackground());
+    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#wordEndsAt < this.#leaseEndsAt;
+    if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {
+      // A renewal whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
+      // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.
+      const leftMs = Math.min(this.#leaseEndsAt, this.#wordEndsAt) - this.#runtime.leaseClock.now();
+      this.#runtime.clock.after(Math.max(0, leftMs), () => this.#releaseInBackground());
     }
   }
 
@@ -266,14 +269,17 @@ export class Tenure {
     return Math.min(this.#leaseDeadline, this.#wordDeadline);
   }
 
-  /** The server said, to what was sent then, that it is held: within a grace it does not let anybody else in. */
-  #heard(sentAt: number): void {
+  /**
+   * The server said, to what was sent then, that it is held: within a grace it does not let anybody else in. Nor
+   * within the lease it was asked for; of a longer one, given by another server before, it may know nothing.
+   */
+  #heard(sentAt: number, leaseMs: number): void {
     const { guarded } = this.protocol;
     if (guarded === undefined) return;
-    const reliableUntil = deadlineOf(sentAt, guarded.graceMs);
-    // Infinite only before the first word.
-    const since = this.#wordDeadline === Number.POSITIVE_INFINITY ? 0 : this.#wordDeadline;
-    this.#wordDeadline = Math.max(since, reliableUntil);
+    const reliableMs = Math.min(leaseMs, guarded.graceMs);
+    const isFirst = this.#wordEndsAt === Number.POSITIVE_INFINITY;
+    this.#wordDeadline = Math.max(isFirst ? 0 : this.#wordDeadline, deadlineOf(sentAt, reliableMs));
+    this.#wordEndsAt = Math.max(isFirst ? 0 : this.#wordEndsAt, sentAt + reliableMs);
   }
 
   /** Renewals failed, or the one that is under way has not been answered. */

@@ -169,7 +169,9 @@ export class Watchdog {
     const owners = tenures.map((tenure) => tenure.owner);
     const counts = tenures.map((tenure) => tenure.count);
     const [first] = tenures;
-    const leaseMs = first === undefined || first.isRenewed ? this.#leaseMs : first.leaseLeftMs;
+    // One of several has become one with a lease of its own meanwhile: the others need theirs.
+    const isLeased = tenures.length === 1 && first?.isRenewed === false;
+    const leaseMs = isLeased ? first.leaseLeftMs : this.#leaseMs;
     const held = await renew(keys, leaseMs, owners, counts);
     const missing: Tenure[] = [];
     for (const [i, tenure] of tenures.entries()) {

@@ -888,7 +888,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: 'a3d6a8c88bcbfa3f9ac6ff817f5d4d37c923bd65',
+  sha1: '297012f48e85919e79f9679413f251d78f4fdef7',
   keys: ['lock', 'ended', 'last', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -956,10 +956,12 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -1124,7 +1126,7 @@ export const guardCheck = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'guard/check',
-  sha1: 'a1d583e9ea5acd420d5356790dd3de173deb2a8a',
+  sha1: '363589ae659123fcb6a6aa428b474c00fcc128f5',
   keys: ['guard'],
   args: [['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1167,10 +1169,12 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end
 if graceMs < 1 then
   return redis.error_reply('ERR a grace must be positive')
@@ -1582,7 +1586,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: 'a1211173680b03a55460c7a28b46b6f127b66b59',
+  sha1: '1471b6f8c3b22209cbcd4eaa5339bc504bf29abd',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1647,10 +1651,12 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -4138,7 +4144,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: 'f513d851f907ae5267d3ca9ba8ade91bdabdb592',
+  sha1: 'a9eeaa85398df5c64c21d234aa7d555d9df1690d',
   keys: ['lock', 'ended', 'guard'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
@@ -4231,10 +4237,12 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end
 if leaseMs < 1 or graceMs < 1 or #holds < 1 then
   return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
@@ -4716,7 +4724,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: '7989574e4f1cac2cb084ce97936265841bfed142',
+  sha1: 'a0fc89ed9e7ab81f2a0c09c5747b23b27ce1cf4b',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -4782,10 +4790,12 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -5555,7 +5565,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: '2b1ed2350aa65debbc89fa362f1086ca21db12fd',
+  sha1: '43cc27b2a84686a15b5e0d255a941abeda959469',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -5607,10 +5617,12 @@ local function graceLeft(guard, graceMs, trusted)
     redis.call('SET', guard, id)
     return 0, id
   end
-  if reckoned ~= id then
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
     redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
   end
-  return math.min(endsAt - now, graceMs), id
+  return endsAt - now, id
 end
 if leaseMs < 1 or graceMs < 1 then
   return redis.error_reply('ERR a lease and a grace must be positive')

@@ -1,10 +1,9 @@
-import { describeWithProcess } from '../harness/servers.ts';
 import { describeClient } from './client-suites.ts';
 import { describeBringYourOwn } from './close.ts';
-import { throughIoredisCluster } from './context.ts';
+import { describeOnCluster, throughIoredisCluster } from './context.ts';
 import { describeKeyPrefix } from './names-and-inspection.ts';
 
-describeWithProcess('on a Cluster', () => {
+describeOnCluster('on a Cluster', () => {
   describeClient(throughIoredisCluster, () => {
     describeKeyPrefix(throughIoredisCluster);
     describeBringYourOwn(throughIoredisCluster);

@@ -2,8 +2,8 @@
  * Who a behaviour suite speaks through: the client library it runs with, clients made of it, and what looks at
  * the servers beside them.
  *
- * Every client counts as a process of its own: it has its own id, connections and lines. It is closed when
- * the test ends, and its user's client after it.
+ * Every client counts as a process of its own: it has its own id and lines. It is closed when the test ends, and
+ * its user's client after it; on the shared Cluster, where one means many connections, that one serves a file.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
@@ -11,7 +11,13 @@ import { createClient, createCluster } from 'redis';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
 import { type ClientOptions, Holdfast } from '../../src/index.ts';
 import type { RawView } from '../harness/cluster-connection.ts';
-import { openShared, openSharedCluster, sharedCluster, sharedServer } from '../harness/servers.ts';
+import {
+  describeWithProcess,
+  openShared,
+  openSharedCluster,
+  sharedCluster,
+  sharedServer,
+} from '../harness/servers.ts';
 
 /** A server, or a node of a Cluster. */
 interface Place {
@@ -67,16 +73,37 @@ const CLUSTER: Servers = {
   shared: async () => (await sharedCluster()).addresses[0] as Place,
 };
 
+/** Users' clients that serve more than one test. */
+const usedByAll = new Set<Promise<UserClient>>();
+
+/** `describe` for a suite on the shared Cluster. */
+export function describeOnCluster(title: string, define: () => void): void {
+  describeWithProcess(title, () => {
+    afterAll(async () => {
+      for (const user of usedByAll) (await user).close();
+    });
+    define();
+  });
+}
+
 function bringYourOwn(
   title: string,
   library: string,
   open: (address: Place & Settings) => Promise<UserClient>,
   { shared, raw, topology }: Servers = ONE_SERVER,
 ): BringYourOwn {
+  const openAt = async (address: Address) =>
+    open(address.host === undefined ? { ...(await shared()), ...address } : address);
   const userClient = async (address: Address = {}) => {
-    const user = await open(address.host === undefined ? { ...(await shared()), ...address } : address);
+    const user = await openAt(address);
     onTestFinished(() => user.close());
     return user;
+  };
+  let common: Promise<UserClient> | undefined;
+  const commonClient = () => {
+    common ??= openAt({});
+    usedByAll.add(common);
+    return common;
   };
   return {
     title,
@@ -85,7 +112,8 @@ function bringYourOwn(
     raw,
     userClient,
     async client(options, address) {
-      const { redis } = await userClient(address);
+      const isCommon = topology === 'cluster' && address === undefined;
+      const { redis } = await (isCommon ? commonClient() : userClient(address));
       return closedAtEnd(Holdfast.from(redis, { ...PATIENT, ...options }));
     },
   };
@@ -180,7 +208,8 @@ type Declare = (title: string, test: () => void | Promise<void>, timeoutMs?: num
 
 /**
  * What declares a test, or a group of them, about one server: one of its own, one behind a proxy, one whose
- * commands are counted. Contexts of a Cluster leave it out, because it is run by those of one server.
+ * commands are counted. Or about hardly more than time that passes. Contexts of a Cluster leave it out, and those
+ * of one server have it.
  *
  * @param declare what declares it there: `it`, `itWithProcess`, `describe` …
  */

@@ -1,8 +1,7 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughNodeRedisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughNodeRedisCluster } from './context.ts';
 import { describeCountDownLatch } from './count-down-latch.ts';
 
-describeWithProcess(`count-down latch through ${throughNodeRedisCluster.title}`, () => {
+describeOnCluster(`count-down latch through ${throughNodeRedisCluster.title}`, () => {
   forbidUnhandledRejections();
   describeCountDownLatch(throughNodeRedisCluster);
 });

@@ -1,7 +1,6 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { throughIoredisCluster } from './context.ts';
+import { describeOnCluster, throughIoredisCluster } from './context.ts';
 import { describeFairLock } from './fair-lock.ts';
 
-describeWithProcess('on a Cluster', () => {
+describeOnCluster('on a Cluster', () => {
   describeFairLock(throughIoredisCluster);
 });

@@ -1,7 +1,6 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { throughNodeRedisCluster } from './context.ts';
+import { describeOnCluster, throughNodeRedisCluster } from './context.ts';
 import { describeFairLock } from './fair-lock.ts';
 
-describeWithProcess('on a Cluster', () => {
+describeOnCluster('on a Cluster', () => {
   describeFairLock(throughNodeRedisCluster);
 });

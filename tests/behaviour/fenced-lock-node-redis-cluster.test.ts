@@ -1,7 +1,6 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { throughNodeRedisCluster } from './context.ts';
+import { describeOnCluster, throughNodeRedisCluster } from './context.ts';
 import { describeFencedLock } from './fenced-lock.ts';
 
-describeWithProcess('on a Cluster', () => {
+describeOnCluster('on a Cluster', () => {
   describeFencedLock(throughNodeRedisCluster);
 });

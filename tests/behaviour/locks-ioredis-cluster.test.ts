@@ -1,7 +1,6 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { throughIoredisCluster } from './context.ts';
+import { describeOnCluster, throughIoredisCluster } from './context.ts';
 import { describeLocks } from './lock-suites.ts';
 
-describeWithProcess('on a Cluster', () => {
+describeOnCluster('on a Cluster', () => {
   describeLocks(throughIoredisCluster);
 });

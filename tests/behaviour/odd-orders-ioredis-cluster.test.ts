@@ -1,9 +1,8 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
 import { describeOddOrders } from './odd-orders.ts';
 import { describeCommandTimeouts } from './odd-orders-patience.ts';
 
-describeWithProcess(`odd orders through ${throughIoredisCluster.title}`, () => {
+describeOnCluster(`odd orders through ${throughIoredisCluster.title}`, () => {
   forbidUnhandledRejections();
   describeOddOrders(throughIoredisCluster);
   describeCommandTimeouts(throughIoredisCluster);

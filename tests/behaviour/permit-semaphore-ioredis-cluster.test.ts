@@ -1,9 +1,8 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
 import { describePermitSemaphore } from './permit-semaphore.ts';
 import { describePermitLeases } from './permit-semaphore-leases.ts';
 
-describeWithProcess(`permit-expirable semaphore through ${throughIoredisCluster.title}`, () => {
+describeOnCluster(`permit-expirable semaphore through ${throughIoredisCluster.title}`, () => {
   forbidUnhandledRejections();
   describePermitSemaphore(throughIoredisCluster);
   describePermitLeases(throughIoredisCluster);

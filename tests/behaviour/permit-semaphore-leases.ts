@@ -159,7 +159,7 @@ export function describePermitLeases(context: Context): void {
       }
     });
 
-    it('takes the place of the watchdog', async () => {
+    onOneServer(context, it)('takes the place of the watchdog', async () => {
       const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
       const permit = await semaphore.acquire();
       await semaphore.updateLease(permit.id, 3 * WATCHDOG_MS);

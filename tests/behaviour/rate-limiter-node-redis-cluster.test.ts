@@ -1,8 +1,7 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughNodeRedisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughNodeRedisCluster } from './context.ts';
 import { describeRateLimiter } from './rate-limiter.ts';
 
-describeWithProcess(`rate limiter through ${throughNodeRedisCluster.title}`, () => {
+describeOnCluster(`rate limiter through ${throughNodeRedisCluster.title}`, () => {
   forbidUnhandledRejections();
   describeRateLimiter(throughNodeRedisCluster);
 });

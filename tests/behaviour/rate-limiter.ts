@@ -12,7 +12,7 @@ import {
 import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
-import type { Context } from './context.ts';
+import { type Context, onOneServer } from './context.ts';
 import { rejection, timed } from './moments.ts';
 import {
   bytesOn,
@@ -361,7 +361,7 @@ export function describeRateLimiter(context: Context): void {
       expect((await timed(() => Promise.all(waiting))).tookMs).toBeLessThan(SLACK_MS);
     });
 
-    it('learns of what is given back elsewhere at the poll', async () => {
+    onOneServer(context, it)('learns of what is given back elsewhere at the poll', async () => {
       const { name, limiter } = await prepared(context, 1);
       await limiter.acquire();
       const waiting = limiter.acquire();

@@ -1,12 +1,11 @@
 /** The read/write lock on a Cluster, through ioredis 6. */
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
 import { describeReadWriteLock, describeReadWriteLockOverTime } from './read-write-lock.ts';
 import { describeReadWriteLockWire } from './read-write-lock-wire.ts';
 
 forbidUnhandledRejections();
 
-describeWithProcess(`read/write lock, ${throughIoredisCluster.title}`, () => {
+describeOnCluster(`read/write lock, ${throughIoredisCluster.title}`, () => {
   describeReadWriteLock(throughIoredisCluster);
   describeReadWriteLockOverTime(throughIoredisCluster);
   describeReadWriteLockWire(throughIoredisCluster);

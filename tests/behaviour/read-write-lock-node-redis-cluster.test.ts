@@ -1,12 +1,11 @@
 /** The read/write lock on a Cluster, through node-redis 6. */
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughNodeRedisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughNodeRedisCluster } from './context.ts';
 import { describeReadWriteLock, describeReadWriteLockOverTime } from './read-write-lock.ts';
 import { describeReadWriteLockWire } from './read-write-lock-wire.ts';
 
 forbidUnhandledRejections();
 
-describeWithProcess(`read/write lock, ${throughNodeRedisCluster.title}`, () => {
+describeOnCluster(`read/write lock, ${throughNodeRedisCluster.title}`, () => {
   describeReadWriteLock(throughNodeRedisCluster);
   describeReadWriteLockOverTime(throughNodeRedisCluster);
   describeReadWriteLockWire(throughNodeRedisCluster);

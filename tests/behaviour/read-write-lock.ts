@@ -279,7 +279,7 @@ export function describeReadWriteLock(context: Context): void {
     });
 
     it('releasing the read hold first leaves the write hold its lease and its renewal', async () => {
-      const client = await context.client({ watchdogMs: 600 });
+      const client = await context.client({ watchdogMs: 1_000 });
       const raw = await context.raw();
       const owner = client.owner();
       const lock = client.getReadWriteLock(randomName());
@@ -292,7 +292,7 @@ export function describeReadWriteLock(context: Context): void {
         lost = writing.signal.reason;
       });
       // Two leases later it can only be there because it is renewed.
-      await eventually(() => performance.now() - releasedAt > 1_300, { everyMs: 20 });
+      await eventually(() => performance.now() - releasedAt > 2_100, { everyMs: 20 });
       expect(lost).toBeUndefined();
       expect(await fieldsOf(raw, lock.name)).toEqual({ mode: 'write', [writing.owner]: '1' });
       expect(await writing.unlock()).toBe(true);

@@ -1,8 +1,7 @@
-import { describeWithProcess } from '../harness/servers.ts';
-import { forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
+import { describeOnCluster, forbidUnhandledRejections, throughIoredisCluster } from './context.ts';
 import { describeSemaphore } from './semaphore.ts';
 
-describeWithProcess(`semaphore through ${throughIoredisCluster.title}`, () => {
+describeOnCluster(`semaphore through ${throughIoredisCluster.title}`, () => {
   forbidUnhandledRejections();
   describeSemaphore(throughIoredisCluster);
 });

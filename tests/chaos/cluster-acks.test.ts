@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../harness/cluster.ts';
-import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw } from '../harness/servers.ts';
 import { whenAcknowledging } from './acknowledging.ts';
 import { SLACK_MS, timed } from './arena.ts';
+import { nameOn } from './cluster-stage.ts';
 import { joinCluster } from './topology-ways.ts';
 import { WAYS } from './ways.ts';
 
@@ -26,19 +26,11 @@ describeWithProcess('acknowledgements in a Cluster', () => {
 
   afterAll(() => cluster.close());
 
-  /** A name that has its home on that primary. */
-  async function nameOn(primary: TestServer): Promise<string> {
-    for (;;) {
-      const name = randomName('shard');
-      if ((await cluster.primaryOf(name)) === primary) return name;
-    }
-  }
-
   it.each(WAYS)('%s: a replica that is frozen is missed in its own shard only', async (way) => {
     const client = await joinCluster(way, cluster, OPTIONS);
     const [here, there] = cluster.nodes as [TestServer, TestServer];
     const [replica] = (await cluster.replicasOf(here)) as [TestServer];
-    const [frozen, healthy] = [await nameOn(here), await nameOn(there)];
+    const [frozen, healthy] = [await nameOn(cluster, here), await nameOn(cluster, there)];
     // Connections are there, and it is known how many replicas there are.
     for (const name of [frozen, healthy]) await (await client.getLock(name).lock()).unlock();
     await replica.pause();
@@ -58,7 +50,7 @@ describeWithProcess('acknowledgements in a Cluster', () => {
   it.each(WAYS)('%s: a slot that has moved is found, and acknowledged there', async (way) => {
     const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1 });
     const [here, there] = cluster.nodes as [TestServer, TestServer];
-    const name = await nameOn(here);
+    const name = await nameOn(cluster, here);
     const slot = cluster.slotOf(name);
     const lock = client.getLock(name);
     await (await lock.lock()).unlock();
@@ -83,7 +75,7 @@ describeWithProcess('acknowledgements in a Cluster', () => {
   it.each(WAYS)('%s: a slot that moves while it is asked for is granted once', async (way) => {
     const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1, commandTimeoutMs: 10_000 });
     const [here, there] = cluster.nodes as [TestServer, TestServer];
-    const name = await nameOn(here);
+    const name = await nameOn(cluster, here);
     const slot = cluster.slotOf(name);
     const move = await cluster.beginMove(slot, there);
     onTestFinished(() => cluster.moveSlot(slot, here));

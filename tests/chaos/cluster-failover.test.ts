@@ -9,8 +9,9 @@ import type { ClientOptions } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { type FailoverKind, startCluster, type TestCluster } from '../harness/cluster.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { cutReplication, nameOn, settleSlot } from './cluster-stage.ts';
-import { Duel, type Duelists } from './duel.ts';
+import { nameOn, settleSlot } from './cluster-stage.ts';
+import { cutReplication } from './cut-replication.ts';
+import { assertDoubled, assertKept, Duel, type Duelists } from './duel.ts';
 import { joinCluster } from './topology-ways.ts';
 import { WAYS } from './ways.ts';
 
@@ -54,14 +55,6 @@ describeWithProcess('a replica of a Cluster takes over', () => {
   const begin = (who: readonly Duelists[], primary: TestServer) =>
     Promise.all(who.map((one) => Duel.begin(one, primary)));
 
-  async function assertKept(duel: Duel, withinMs: number): Promise<void> {
-    expect(duel.hasEntered, duel.title).toBe(false);
-    duel.hold.assertHeld();
-    expect(await duel.release(), duel.title).toBe(true);
-    await duel.finish(withinMs);
-    expect(duel.violations(), duel.title).toEqual([]);
-  }
-
   describe.each<FailoverKind>(['graceful', 'force', 'takeover'])('%s', (kind) => {
     it(
       'what was replicated stays with its holder, with the guard and without',
@@ -94,10 +87,7 @@ describeWithProcess('a replica of a Cluster takes over', () => {
         await cluster.whenFailedOver(0, primary);
         await restore();
 
-        for (const duel of free) {
-          await duel.finish(POLL_MS);
-          expect(duel.overlaps(), duel.title).toBe(1);
-        }
+        for (const duel of free) await assertDoubled(duel, POLL_MS);
         // Longer than the lease: they came back and were renewed.
         await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
         for (const duel of kept) await assertKept(duel, POLL_MS);
@@ -116,10 +106,7 @@ describeWithProcess('a replica of a Cluster takes over', () => {
       const kept = await begin(guarded, primary);
       await primary.kill();
 
-      for (const duel of free) {
-        await duel.finish(PATIENT_MS + POLL_MS);
-        expect(duel.overlaps(), duel.title).toBe(1);
-      }
+      for (const duel of free) await assertDoubled(duel, PATIENT_MS + POLL_MS);
       for (const duel of kept) await assertKept(duel, PATIENT_MS + POLL_MS);
     },
     TEST_MS,

@@ -1,12 +1,9 @@
-/**
- * A Cluster whose shards lose what their primary granted last, and how the guard is told that a server has run for
- * long.
- */
-import type { TestServer } from '../../src/testing/index.ts';
+/** Where locks of a Cluster are, and how the guard is told that a server there has run for long. */
+
 import { slotOf, tagOfSlot } from '../../src/slots.ts';
+import type { TestServer } from '../../src/testing/index.ts';
 import type { TestCluster } from '../harness/cluster.ts';
 import { randomName } from '../harness/names.ts';
-import { eventually } from '../harness/wait.ts';
 
 /** Has a primary judged, for the slot of a key, as one that has run for long and cannot have forgotten a hold. */
 export async function settleSlot(primary: TestServer, key: string): Promise<void> {
@@ -21,19 +18,4 @@ export async function nameOn(cluster: TestCluster, primary: TestServer): Promise
     const name = randomName('shard');
     if ((await cluster.primaryOf(name)) === primary) return name;
   }
-}
-
-/**
- * What is written on the primary from here on reaches no replica: those that are connected are sent away, and may
- * not come back. Answers how it is undone.
- */
-export async function cutReplication(primary: TestServer): Promise<() => Promise<void>> {
-  await primary.command('ACL', 'SETUSER', 'default', '-psync', '-sync');
-  await primary.command('CLIENT', 'KILL', 'TYPE', 'replica');
-  await eventually(async () =>
-    String(await primary.command('INFO', 'replication')).includes('connected_slaves:0'),
-  );
-  return async () => {
-    await primary.command('ACL', 'SETUSER', 'default', '+@all');
-  };
 }

@@ -5,17 +5,18 @@
  * Nothing is lost on the way: the old primary stands still until the new one has everything.
  */
 import { describe, expect, it } from 'vitest';
-import type { ClientOptions, Holdfast } from '../../src/index.ts';
-import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
+import { type ClientOptions, type Hold, type Holdfast, HoldfastError } from '../../src/index.ts';
+import { inspectPrimary } from '../../src/scripts/generated.ts';
+import type { TestServer } from '../../src/testing/index.ts';
 import { commandCounts, resetCounts } from '../behaviour/server-stats.ts';
 import { randomName } from '../harness/names.ts';
 import type { TestReplicas } from '../harness/replicas.ts';
-import { describeWithProcess, ownProxy } from '../harness/servers.ts';
+import { describeWithProcess } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './acknowledging.ts';
-import { join, listenTo } from './arena.ts';
-import { take } from './failover-stage.ts';
+import { join, listenTo, timed } from './arena.ts';
+import { type Address, address, take } from './failover-stage.ts';
 import { check, type HistoryEvent, recorder } from './history.ts';
 import { WAYS, type Way } from './ways.ts';
 
@@ -24,37 +25,24 @@ const PERMITS = 5;
 const TEST_MS = 60_000;
 
 class Office {
+  readonly address: Address;
   readonly #set: TestReplicas;
-  readonly #way: FaultProxy;
   #holder: TestServer;
 
-  constructor(set: TestReplicas, way: FaultProxy, turn: (to: TestServer) => void) {
+  constructor(set: TestReplicas, way: Address) {
     this.#set = set;
-    this.#way = way;
+    this.address = way;
     this.#holder = set.primary;
-    this.turn = turn;
   }
-
-  /** New connections lead there; those that are open stay where they are. */
-  readonly turn: (to: TestServer) => void;
 
   static async open(): Promise<Office> {
     const set = await ownReplicas({ replicas: 1, proxied: true });
     await whenAcknowledging(set.primary, 1);
-    let { port } = set.primary;
-    const way = await ownProxy({
-      host: set.primary.host,
-      get port() {
-        return port;
-      },
-    });
-    return new Office(set, way, (to) => {
-      port = to.port;
-    });
+    return new Office(set, await address(set.primary));
   }
 
   client(way: Way, options: ClientOptions = OPTIONS): Promise<Holdfast> {
-    return join(way, this.#way, options);
+    return join(way, this.address.proxy, options);
   }
 
   get primary(): TestServer {
@@ -74,7 +62,7 @@ class Office {
   async handOver(): Promise<void> {
     const { primary, successor } = this;
     await successor.command('REPLICAOF', 'NO', 'ONE');
-    this.turn(successor);
+    this.address.leadNewTo(successor);
     await primary.command('REPLICAOF', successor.host, successor.port);
     this.#holder = successor;
   }
@@ -86,14 +74,6 @@ class Office {
     await this.#set.whenInSync();
     await this.handOver();
     await primary.command('CLIENT', 'UNPAUSE');
-  }
-
-  get connections(): number {
-    return this.#way.connections;
-  }
-
-  dropConnections(): void {
-    this.#way.dropConnections();
   }
 }
 
@@ -139,7 +119,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
   describe.each(CASES)('%s, connections dropped: %s', (way, dropped) => {
     async function demote(office: Office): Promise<void> {
       await office.handOverInOrder();
-      if (dropped) office.dropConnections();
+      if (dropped) office.address.proxy.dropConnections();
     }
 
     it(
@@ -225,21 +205,51 @@ describeWithProcess('a primary is demoted under its clients', () => {
       const name = randomName('demoted');
       const acquiring = client.getLock(name).lock();
       await eventually(async () => expect(await primary.command('EXISTS', name)).toBe(1));
-      const before = office.connections;
+      const before = office.address.proxy.connections;
       await office.handOver();
       // A server that is demoted tells those who wait so, and closes their connection.
-      await eventually(() => office.connections < before);
-      office.dropConnections();
+      await eventually(() => office.address.proxy.connections < before);
+      office.address.proxy.dropConnections();
 
       const hold = await acquiring;
       expect(await office.primary.command('HGETALL', name)).toEqual([hold.owner, '1']);
       expect(events.warning.map(({ code }) => code)).not.toContain('HOLDFAST_NO_REPLICAS');
       await whenAcknowledging(office.primary, 1);
       await resetCounts(office.primary);
+      await eventually(
+        async () => {
+          await (await client.getLock(randomName('demoted')).lock()).unlock();
+          expect((await commandCounts(office.primary)).get('wait')).toBeGreaterThan(0);
+        },
+        { withinMs: 15_000 },
+      );
+    },
+    TEST_MS,
+  );
+
+  it.each(WAYS)(
+    '%s: after replicas did not answer: that it has none now does not count',
+    async (way) => {
+      const office = await Office.open();
+      const times = { replicaTimeoutMs: 300, commandTimeoutMs: 1_500 };
+      const client = await office.client(way, { ...OPTIONS, ...times, replicas: 'auto' });
+      await (await client.getLock(randomName('demoted')).lock()).unlock();
+      office.cutReplication();
+      const name = randomName('demoted');
+      const { primary } = office;
+      const asked = office.address.proxy.holdRequest(inspectPrimary.sha1);
+      const acquiring = timed(client.getLock(name).lock());
+      await asked.held;
+      await office.handOver();
       await eventually(async () => {
-        await (await client.getLock(randomName('demoted')).lock()).unlock();
-        expect((await commandCounts(office.primary)).get('wait')).toBeGreaterThan(0);
-      }, { withinMs: 15_000 });
+        expect(String(await primary.command('INFO', 'replication'))).toContain('connected_slaves:0');
+      });
+      asked.release();
+
+      const { error, value } = await acquiring;
+      // By themselves the libraries stay with the old primary, and in vain.
+      if (way !== 'Holdfast.connect') return expect(error).toBeInstanceOf(HoldfastError);
+      expect(await office.primary.command('HGETALL', name)).toEqual([(value as Hold).owner, '1']);
     },
     TEST_MS,
   );

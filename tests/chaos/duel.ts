@@ -2,6 +2,7 @@
  * One lock, one who holds it and one who waits for it, while something happens to the servers; and a record of
  * when each of them believed to have it.
  */
+import { expect } from 'vitest';
 import type { Hold, Holdfast, Lock } from '../../src/index.ts';
 import { lockChannel } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
@@ -36,7 +37,12 @@ export class Duel {
   readonly #events: HistoryEvent[];
   #hasEntered = false;
 
-  private constructor({ title, name }: Duelists, hold: Hold, events: HistoryEvent[], entering: Promise<Hold>) {
+  private constructor(
+    { title, name }: Duelists,
+    hold: Hold,
+    events: HistoryEvent[],
+    entering: Promise<Hold>,
+  ) {
     this.title = title;
     this.name = name;
     this.hold = hold;
@@ -88,6 +94,21 @@ export class Duel {
   overlaps(): number {
     return this.violations().filter(({ kind }) => kind === 'overlap').length;
   }
+}
+
+/** The holder has it still, and leaves; then the waiter comes in within this time. */
+export async function assertKept(duel: Duel, withinMs: number): Promise<void> {
+  expect(duel.hasEntered, duel.title).toBe(false);
+  duel.hold.assertHeld();
+  expect(await duel.release(), duel.title).toBe(true);
+  await duel.finish(withinMs);
+  expect(duel.violations(), duel.title).toEqual([]);
+}
+
+/** The waiter comes in within this time, while the holder believes to have it. */
+export async function assertDoubled(duel: Duel, withinMs: number): Promise<void> {
+  await duel.finish(withinMs);
+  expect(duel.overlaps(), duel.title).toBe(1);
 }
 
 async function tooLate(name: string, withinMs: number): Promise<never> {

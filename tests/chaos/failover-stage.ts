@@ -27,7 +27,9 @@ export const UNGUARDED: ClientOptions = { ...GUARDED, guard: false };
 /** An address that stays while the server behind it changes, as those of managed servers do. */
 export interface Address {
   readonly proxy: FaultProxy;
-  /** From here on it leads there, and every connection is broken. */
+  /** From here on it leads new connections there. */
+  leadNewTo(to: { readonly host: string; readonly port: number }): void;
+  /** The same, and every connection is broken. */
   lead(to: { readonly host: string; readonly port: number }): void;
 }
 
@@ -39,10 +41,14 @@ export async function address(first: { readonly host: string; readonly port: num
       return current.port;
     },
   });
+  const leadNewTo: Address['leadNewTo'] = (to) => {
+    current = to;
+  };
   return {
     proxy,
+    leadNewTo,
     lead(to) {
-      current = to;
+      leadNewTo(to);
       proxy.dropConnections();
     },
   };
@@ -121,7 +127,10 @@ const logs = new WeakMap<TestServer, { readonly file: string; readonly bytes: nu
 export async function rememberLog(server: TestServer): Promise<void> {
   const entries = await readdir(server.dir, { recursive: true });
   // Since version 7 there are several: what is written now goes to the one with the newest increments.
-  const name = entries.filter((entry) => entry.endsWith('.aof') && !entry.includes('.base.')).sort().at(-1);
+  const name = entries
+    .filter((entry) => entry.endsWith('.aof') && !entry.includes('.base.'))
+    .sort()
+    .at(-1);
   if (name === undefined) throw new Error(`There is no log in ${server.dir}`);
   const file = joinPath(server.dir, name);
   logs.set(server, { file, bytes: (await stat(file)).size });

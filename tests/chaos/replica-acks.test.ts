@@ -4,7 +4,8 @@
  * The servers are shared by all tests here, which leave the replica as they found it.
  */
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
-import type { ClientOptions, Holdfast } from '../../src/index.ts';
+import { findFreePort } from '../../src/embedded/free-port.ts';
+import type { ClientOptions, Holdfast, Lock } from '../../src/index.ts';
 import { commandCounts, resetCounts } from '../behaviour/server-stats.ts';
 import { randomName } from '../harness/names.ts';
 import { startReplicas, type TestReplica, type TestReplicas } from '../harness/replicas.ts';
@@ -12,6 +13,7 @@ import { describeWithProcess, ownProxy } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './acknowledging.ts';
 import { join, leftovers, listenTo, SLACK_MS, timed } from './arena.ts';
+import { address } from './failover-stage.ts';
 import { WAYS, type Way } from './ways.ts';
 
 const REPLICA_TIMEOUT_MS = 600;
@@ -46,10 +48,12 @@ interface Grantable {
   /** Several may have it at once. */
   readonly shared?: boolean;
   prepare?(client: Holdfast, name: string): Promise<unknown>;
-  take(client: Holdfast, name: string): Promise<(() => Promise<unknown>) | null>;
+  take(client: Holdfast, name: string): Promise<Release | null>;
 }
 
-const lockOf = (title: string, get: (client: Holdfast, name: string) => ReturnType<Holdfast['getLock']>) => ({
+type Release = () => Promise<unknown>;
+
+const lockOf = (title: string, get: (client: Holdfast, name: string) => Lock): Grantable => ({
   title,
   take: async (client: Holdfast, name: string) => {
     const hold = await get(client, name).tryLock();
@@ -124,9 +128,11 @@ describeWithProcess('replicas do not acknowledge', () => {
       }
       // Who does not insist gets it while the replica is still away, and gives it back.
       for (const { take, name, title, shared = false } of kinds) {
-        const release = await eventually(async () => (await take(other, name)) ?? false);
+        const release = await eventually(
+          async (): Promise<Release | false> => (await take(other, name)) ?? false,
+        );
         if (!shared) expect(await take(other, name), `${title}: all of it was taken`).toBeNull();
-        await release();
+        await (release as Release)();
       }
       await healed();
       for (const { take, name, title } of kinds) {
@@ -139,15 +145,14 @@ describeWithProcess('replicas do not acknowledge', () => {
     it('nothing is left on the primary', async () => {
       const insisting = await client(INSISTING);
       await strike(fault);
-      const before = await leftovers(set.primary);
-      const names = GRANTABLES.slice(0, 6).map(() => randomName('acks'));
-      const asked = names.map((name, index) => GRANTABLES[index]?.take(insisting, name));
-      const outcomes = await Promise.allSettled(asked);
-      expect(outcomes.map(({ status }) => status)).toEqual(names.map(() => 'rejected'));
+      // Permits are given back; of locks nothing is to be left.
+      const locks = GRANTABLES.filter(({ prepare }) => prepare === undefined);
+      const kinds = locks.map(({ take }) => ({ take, name: randomName('acks') }));
+      const outcomes = await Promise.allSettled(kinds.map(({ take, name }) => take(insisting, name)));
+      expect(outcomes.map(({ status }) => status)).toEqual(kinds.map(() => 'rejected'));
       await eventually(async () => {
-        const keys = [...(await leftovers(set.primary)).keys()].filter((key) => !before.has(key));
-        const ours = keys.filter((key) => names.some((name) => key.includes(name)));
-        expect(ours.filter((key) => !NOTES.test(key))).toEqual([]);
+        const keys = [...(await leftovers(set.primary)).keys()].filter((key) => !NOTES.test(key));
+        expect(keys.filter((key) => kinds.some(({ name }) => key.includes(name)))).toEqual([]);
       });
     });
 
@@ -172,6 +177,34 @@ describeWithProcess('replicas do not acknowledge', () => {
       for (const hold of holds) hold.assertHeld();
       expect(events.lost).toEqual([]);
       expect(await Promise.all(holds.map((hold) => hold.unlock()))).toEqual(holds.map(() => true));
+    });
+  });
+
+  it('nobody can be asked who is there: what was granted is undone all the same', async () => {
+    const way = await address(set.primary);
+    const options = { replicas: 'auto', replicaTimeoutMs: 1_500, commandTimeoutMs: 3_000 } as const;
+    const auto = await join('Holdfast.connect', way.proxy, options);
+    const [name, permits] = [randomName('acks'), randomName('acks')];
+    await auto.getSemaphore(permits).trySetPermits(2);
+    await (await auto.getLock(randomName('first')).lock()).unlock();
+    await strike(FAULTS[0] as Fault);
+    const asked = [auto.getLock(name).tryLock(), auto.getSemaphore(permits).tryAcquire(2)];
+    const settled = Promise.allSettled(asked);
+    await eventually(async () => {
+      expect(await set.primary.command('EXISTS', name)).toBe(1);
+      expect(await set.primary.command('GET', permits)).toBe('0');
+    });
+    // Whoever waits is answered; all other connections break, and there are no new ones.
+    way.leadNewTo({ host: set.primary.host, port: await findFreePort() });
+    const clients = String(await set.primary.command('CLIENT', 'LIST', 'TYPE', 'normal'));
+    for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* name=holdfast .* flags=N /gm)) {
+      await set.primary.command('CLIENT', 'KILL', 'ID', id);
+    }
+    expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    way.leadNewTo(set.primary);
+    await eventually(async () => {
+      expect(await set.primary.command('EXISTS', name)).toBe(0);
+      expect(await set.primary.command('GET', permits)).toBe('2');
     });
   });
 

@@ -53,22 +53,25 @@ describeWithProcess('how many acknowledgements are asked for', () => {
     expect(await waits(server)).toBe(0);
   });
 
-  it.each(WAYS)('auto, %s: one where there is a replica, which is not missed when it is gone', async (way) => {
-    const { primary, replicas } = await replicated(1);
-    const client = await join(way, primary, TIMES);
-    const sofar = await waits(primary);
-    await grant(client);
-    expect(await waits(primary)).toBeGreaterThan(sofar);
-    await kill(replicas[0] as TestReplica, primary, 0);
+  it.each(WAYS)(
+    'auto, %s: one where there is a replica, which is not missed when it is gone',
+    async (way) => {
+      const { primary, replicas } = await replicated(1);
+      const client = await join(way, primary, TIMES);
+      const sofar = await waits(primary);
+      await grant(client);
+      expect(await waits(primary)).toBeGreaterThan(sofar);
+      await kill(replicas[0] as TestReplica, primary, 0);
 
-    // It is still counted on, until it is found that nobody is there to answer.
-    const { error, tookMs } = await timed(grant(client));
-    expect(error).toBeUndefined();
-    expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
-    const before = await waits(primary);
-    await grant(client);
-    expect(await waits(primary)).toBe(before);
-  });
+      // It is still counted on, until it is found that nobody is there to answer.
+      const { error, tookMs } = await timed(grant(client));
+      expect(error).toBeUndefined();
+      expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
+      const before = await waits(primary);
+      await grant(client);
+      expect(await waits(primary)).toBe(before);
+    },
+  );
 
   it('auto: one is enough, whichever it is', async () => {
     const { primary, replicas } = await replicated(2);
@@ -108,7 +111,10 @@ describeWithProcess('how many acknowledgements are asked for', () => {
 
     it('counts the replicas that were listed, not only those that are there', async () => {
       const { primary, replicas } = await replicated(4);
-      const target = { master: { url: primary.url }, replicas: replicas.map(({ server: { url } }) => ({ url })) };
+      const target = {
+        master: { url: primary.url },
+        replicas: replicas.map(({ server: { url } }) => ({ url })),
+      };
       await Promise.all(replicas.slice(1).map(({ server }) => server.kill()));
       await kill(replicas[1] as TestReplica, primary, 1);
       await using client = await Holdfast.connect(target, { ...TIMES, replicas: 'majority' });

@@ -12,8 +12,8 @@ import { randomName } from '../harness/names.ts';
 import type { TestSentinels } from '../harness/sentinels.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownSentinels } from '../harness/topologies.ts';
-import { cutReplication } from './cluster-stage.ts';
-import { Duel, type Duelists } from './duel.ts';
+import { cutReplication } from './cut-replication.ts';
+import { assertDoubled, assertKept, Duel, type Duelists } from './duel.ts';
 import { settle, take } from './failover-stage.ts';
 import { joinSentinels } from './topology-ways.ts';
 import { WAYS } from './ways.ts';
@@ -50,14 +50,6 @@ function pairs(watched: TestSentinels, options: ClientOptions): Promise<Duelists
 const begin = (who: readonly Duelists[], primary: TestServer) =>
   Promise.all(who.map((one) => Duel.begin(one, primary)));
 
-async function assertKept(duel: Duel, withinMs: number): Promise<void> {
-  expect(duel.hasEntered, duel.title).toBe(false);
-  duel.hold.assertHeld();
-  expect(await duel.release(), duel.title).toBe(true);
-  await duel.finish(withinMs);
-  expect(duel.violations(), duel.title).toEqual([]);
-}
-
 describeWithProcess('Sentinels make another server the primary', () => {
   describe('on request', () => {
     it(
@@ -78,7 +70,7 @@ describeWithProcess('Sentinels make another server the primary', () => {
     it(
       'a lease that ends before the old primary is demoted: granted twice without the guard, kept with it',
       async () => {
-        const { watched, primary } = await stage();
+        const { watched } = await stage();
         const [plain, guarded] = [SHORT, { ...SHORT, guard: { graceMs: GRACE_MS } }];
         const names = [randomName('watched'), randomName('watched')] as const;
         const holder = await joinSentinels('default ioredis 6', watched, plain);
@@ -116,10 +108,7 @@ describeWithProcess('Sentinels make another server the primary', () => {
       const kept = await begin(guarded, primary);
       await primary.kill();
 
-      for (const duel of free) {
-        await duel.finish(GRACE_MS + POLL_MS);
-        expect(duel.overlaps(), duel.title).toBe(1);
-      }
+      for (const duel of free) await assertDoubled(duel, GRACE_MS + POLL_MS);
       for (const duel of kept) await assertKept(duel, GRACE_MS + POLL_MS);
     },
     TEST_MS,

@@ -106,12 +106,14 @@ describeWithProcess('a slot moves to another node', () => {
     'half-way between two locks of one slot, both holds are kept',
     async () => {
       const [from, to] = nodes();
-      // The libraries themselves repeat for a while what concerns both nodes, before they say so.
-      const leaseMs = 4_500;
+      const leaseMs = 3_000;
+      // By itself ioredis repeats what concerns both nodes for two seconds before it says so, which is too long for
+      // leases as short as those of tests.
+      const ways = WAYS.filter((way) => way !== 'default ioredis 6');
       const stages = await Promise.all(
-        WAYS.map(async (way) => {
+        ways.map(async (way) => {
           const name = await nameOn(cluster, from);
-          const holder = await joinCluster(way, cluster, { replicas: 0, watchdogMs: leaseMs });
+          const holder = await joinCluster(way, cluster, { ...OPTIONS, watchdogMs: leaseMs });
           const locks = [holder.getLock(`{${name}}:1`), holder.getLock(`{${name}}:2`)];
           const holds = await Promise.all(locks.map((lock) => lock.lock()));
           return { way, name, holds, events: listenTo(holder) };
@@ -140,7 +142,9 @@ describeWithProcess('a slot moves to another node', () => {
       const [from, to] = nodes();
       const name = await nameOn(cluster, from);
       const options = { ...SHORT, commandTimeoutMs: 10_000 };
-      const clients = await Promise.all(WAYS.flatMap((way) => [way, way]).map((way) => joinCluster(way, cluster, options)));
+      const clients = await Promise.all(
+        WAYS.flatMap((way) => [way, way]).map((way) => joinCluster(way, cluster, options)),
+      );
       const [first] = clients as [Holdfast];
       const semaphoreName = `{${name}}:permits`;
       await first.getSemaphore(semaphoreName).trySetPermits(3);
@@ -170,7 +174,9 @@ describeWithProcess('a slot moves to another node', () => {
       for (const [index, target] of [to, from, to, from, to].entries()) {
         const before = rounds;
         await cluster.moveSlot(cluster.slotOf(name), target);
-        await eventually(() => expect(rounds, `move ${index}`).toBeGreaterThan(before + 10), { withinMs: 20_000 });
+        await eventually(() => expect(rounds, `move ${index}`).toBeGreaterThan(before + 10), {
+          withinMs: 20_000,
+        });
       }
       isOver = true;
       await working;

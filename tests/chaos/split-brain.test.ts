@@ -12,7 +12,7 @@ import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './acknowledging.ts';
 import { join } from './arena.ts';
-import { Duel } from './duel.ts';
+import { assertDoubled, Duel } from './duel.ts';
 import { address, GRACE_MS, GUARDED, settle } from './failover-stage.ts';
 
 /** A waiter that no message reaches asks again after this at the latest. */
@@ -95,10 +95,7 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
         await whenRefusing(staged.primary);
         await staged.promote();
 
-        for (const duel of doubled) {
-          await duel.finish(POLL_MS);
-          expect(duel.overlaps(), duel.title).toBe(1);
-        }
+        for (const duel of doubled) await assertDoubled(duel, POLL_MS);
         for (const duel of kept) {
           await duel.finish(GRACE_MS + POLL_MS);
           expect(duel.hold.signal.reason, duel.title).toMatchObject({ code: 'ERR_LEASE_LOST' });
@@ -132,14 +129,10 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
       staged.cut();
       const [guarded, plain] = [await staged.duels(GUARDED), await staged.duels(UNAWARE)];
       await staged.promote();
-      for (const duel of plain) {
-        await duel.finish(POLL_MS);
-        expect(duel.overlaps(), duel.title).toBe(1);
-      }
+      for (const duel of plain) await assertDoubled(duel, POLL_MS);
       for (const duel of guarded) {
-        await duel.finish(GRACE_MS + POLL_MS);
+        await assertDoubled(duel, GRACE_MS + POLL_MS);
         duel.hold.assertHeld();
-        expect(duel.overlaps(), duel.title).toBe(1);
       }
     },
     TEST_MS,

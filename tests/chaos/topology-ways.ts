@@ -56,7 +56,11 @@ export async function joinSentinels(way: Way, watched: TestSentinels, options?: 
 }
 
 /** A client of the Cluster, closed when the test ends. */
-export async function joinCluster(way: Way, { addresses }: TestCluster, options?: Options): Promise<Holdfast> {
+export async function joinCluster(
+  way: Way,
+  { addresses }: TestCluster,
+  options?: Options,
+): Promise<Holdfast> {
   switch (way) {
     case 'default ioredis 6': {
       const { Cluster } = await import('ioredis');

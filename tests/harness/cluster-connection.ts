@@ -2,8 +2,8 @@
  * Looks at a Cluster as `RawConnection` looks at one server: each command goes to the primary of its key, and
  * channels are sharded ones, as a test means that plays another client there.
  *
- * It knows who has which slots from the moment it was opened. What is asked of a whole server goes to all of
- * them where the answers can be put together, and is refused where they cannot.
+ * Who has which slots is found out once, by `SlotMap`. What is asked of a whole server goes to all of them where
+ * the answers can be put together, and is refused where they cannot.
  */
 import { type RawArgument, RawConnection, type RawMessage, type RawReply } from '../../src/testing/index.ts';
 import { slotOf } from './slot.ts';
@@ -11,10 +11,39 @@ import { slotOf } from './slot.ts';
 /** What tests use to look at servers, be it one or a Cluster. */
 export type RawView = Pick<RawConnection, 'command' | 'subscribe' | 'onMessage' | 'nextMessage' | 'close'>;
 
-interface Range {
-  readonly first: number;
-  readonly last: number;
-  readonly primary: RawConnection;
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Who has which slots. */
+export class SlotMap {
+  readonly primaries: readonly Address[];
+  readonly #ranges: readonly (readonly [first: number, last: number, primary: Address])[];
+
+  private constructor(slots: readonly [number, number, [string, number]][]) {
+    const primaries = new Map<string, Address>();
+    this.#ranges = slots.map(([first, last, [host, port]]) => {
+      const primary = primaries.get(`${host}:${port}`) ?? { host, port };
+      primaries.set(`${host}:${port}`, primary);
+      return [first, last, primary];
+    });
+    this.primaries = [...primaries.values()];
+  }
+
+  /** As the node sees it now. */
+  static async seenBy({ host, port }: Address): Promise<SlotMap> {
+    await using node = await RawConnection.connect(host, port);
+    return new SlotMap((await node.command('CLUSTER', 'SLOTS')) as [number, number, [string, number]][]);
+  }
+
+  /** Who has the slot of a key or channel. */
+  primaryOf(key: string): Address {
+    const slot = slotOf(key);
+    const range = this.#ranges.find(([first, last]) => first <= slot && slot <= last);
+    if (range === undefined) throw new Error(`Nobody has slot ${slot}`);
+    return range[2];
+  }
 }
 
 type Command = [RawArgument, ...RawArgument[]];
@@ -26,28 +55,14 @@ const ALIKE = ['TIME', 'INFO', 'PING'];
 /** A test that needs these is about one server. */
 const REFUSED = ['ACL', 'CLIENT', 'CONFIG', 'FLUSHALL', 'SCAN', 'SCRIPT', 'SELECT'];
 
+/** Connects to a primary when it is first needed. */
 export class ClusterConnection implements RawView {
-  readonly #primaries: readonly RawConnection[];
-  readonly #ranges: readonly Range[];
+  readonly #slots: SlotMap;
+  readonly #connections = new Map<Address, Promise<RawConnection>>();
+  readonly #listeners = new Set<(message: RawMessage) => void>();
 
-  private constructor(primaries: readonly RawConnection[], ranges: readonly Range[]) {
-    this.#primaries = primaries;
-    this.#ranges = ranges;
-  }
-
-  /** Connects to every primary that the given node knows of. */
-  static async connect({ host, port }: { host: string; port: number }): Promise<ClusterConnection> {
-    await using guide = await RawConnection.connect(host, port);
-    const slots = (await guide.command('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
-    const primaries = new Map<string, RawConnection>();
-    const ranges: Range[] = [];
-    for (const [first, last, [itsHost, itsPort]] of slots) {
-      const address = `${itsHost}:${itsPort}`;
-      const primary = primaries.get(address) ?? (await RawConnection.connect(itsHost, itsPort));
-      primaries.set(address, primary);
-      ranges.push({ first, last, primary });
-    }
-    return new ClusterConnection([...primaries.values()], ranges);
+  constructor(slots: SlotMap) {
+    this.#slots = slots;
   }
 
   /** Sends a command to where it belongs. */
@@ -55,56 +70,74 @@ export class ClusterConnection implements RawView {
     const [word, ...rest] = args;
     const name = String(word).toUpperCase();
     if (REFUSED.includes(name)) throw new Error(`${name} is about one server, not about a Cluster`);
-    if (ALIKE.includes(name)) return (this.#primaries[0] as RawConnection).command(...args);
+    if (ALIKE.includes(name)) return this.#send(this.#slots.primaries[0] as Address, args);
     if (name === 'KEYS') return this.#joined(args);
     if (name === 'PUBSUB') return this.#aboutChannels(rest);
-    if (name === 'PUBLISH') return this.#primaryOf(rest[0]).command('SPUBLISH', ...rest);
+    if (name === 'PUBLISH') return this.#sendTo(rest[0], ['SPUBLISH', ...rest]);
     if (SUMMED.includes(name)) {
-      const counts = await Promise.all(rest.map((key) => this.#primaryOf(key).command(name, key)));
+      const counts = await Promise.all(rest.map((key) => this.#sendTo(key, [name, key])));
       return counts.reduce<number>((sum, count) => sum + Number(count), 0);
     }
-    return this.#primaryOf(name === 'EVAL' ? rest[2] : rest[0]).command(...args);
+    return this.#sendTo(name === 'EVAL' ? rest[2] : rest[0], args);
   }
 
   /** Subscribes to sharded channels, each on the primary of its slot. */
   async subscribe(...channels: [string, ...string[]]): Promise<void> {
-    await Promise.all(channels.map((channel) => this.#primaryOf(channel).command('SSUBSCRIBE', channel)));
+    await Promise.all(channels.map((channel) => this.#sendTo(channel, ['SSUBSCRIBE', channel])));
   }
 
   onMessage(listener: (message: RawMessage) => void): () => void {
-    const stops = this.#primaries.map((primary) => primary.onMessage(listener));
-    return () => {
-      for (const stop of stops) stop();
-    };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   nextMessage(): Promise<RawMessage> {
-    return Promise.race(this.#primaries.map((primary) => primary.nextMessage()));
+    return new Promise((resolve) => {
+      const stop = this.onMessage((message) => {
+        stop();
+        resolve(message);
+      });
+    });
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#primaries.map((primary) => primary.close()));
+    const opened = await Promise.allSettled(this.#connections.values());
+    for (const each of opened) if (each.status === 'fulfilled') await each.value.close();
   }
 
-  /** Who has the slot of a key or channel. */
-  #primaryOf(key: RawArgument | undefined): RawConnection {
-    if (key === undefined) throw new Error('The command has no key');
-    const slot = slotOf(String(key));
-    const range = this.#ranges.find(({ first, last }) => first <= slot && slot <= last);
-    if (range === undefined) throw new Error(`Nobody has slot ${slot}`);
-    return range.primary;
+  /** To the primary of a key or channel. */
+  #sendTo(key: RawArgument | undefined, command: Command): Promise<RawReply> {
+    if (key === undefined) throw new Error(`${command[0]} without a key`);
+    return this.#send(this.#slots.primaryOf(String(key)), command);
+  }
+
+  async #send(primary: Address, command: Command): Promise<RawReply> {
+    let connection = this.#connections.get(primary);
+    if (connection === undefined) {
+      connection = this.#open(primary);
+      this.#connections.set(primary, connection);
+    }
+    return (await connection).command(...command);
+  }
+
+  async #open({ host, port }: Address): Promise<RawConnection> {
+    const connection = await RawConnection.connect(host, port);
+    connection.onMessage((message) => {
+      for (const listener of [...this.#listeners]) listener(message);
+    });
+    return connection;
   }
 
   async #joined(command: Command): Promise<RawReply[]> {
-    const replies = await Promise.all(this.#primaries.map((primary) => primary.command(...command)));
-    return replies.flat();
+    const replies = this.#slots.primaries.map((primary) => this.#send(primary, command));
+    return (await Promise.all(replies)).flat();
   }
 
   /** About sharded channels, in the words for plain ones. */
   async #aboutChannels([what, ...channels]: readonly RawArgument[]): Promise<RawReply> {
     if (what === 'CHANNELS') return this.#joined(['PUBSUB', 'SHARDCHANNELS', ...channels]);
     if (what !== 'NUMSUB') throw new Error(`PUBSUB ${what} is not known of sharded channels`);
-    const ask = (channel: RawArgument) => this.#primaryOf(channel).command('PUBSUB', 'SHARDNUMSUB', channel);
+    const ask = (channel: RawArgument) => this.#sendTo(channel, ['PUBSUB', 'SHARDNUMSUB', channel]);
     return (await Promise.all(channels.map(ask))).flat();
   }
 }

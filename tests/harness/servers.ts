@@ -11,7 +11,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from '../../src/testing/index.ts';
-import { ClusterConnection } from './cluster-connection.ts';
+import { ClusterConnection, SlotMap } from './cluster-connection.ts';
 import { NEEDS_PROCESS } from './skipped.ts';
 
 /** The address of the server that all tests share. Use random names. */
@@ -39,10 +39,15 @@ export async function openShared(): Promise<RawConnection> {
   return openRaw(host, port);
 }
 
+/** They stay where they are. */
+let sharedSlots: Promise<SlotMap> | undefined;
+
 /** What looks at the shared Cluster, closed when the test ends. Only inside `describeWithProcess`. */
 export async function openSharedCluster(): Promise<ClusterConnection> {
-  const { addresses } = await sharedCluster();
-  const connection = await ClusterConnection.connect(addresses[0] as { host: string; port: number });
+  sharedSlots ??= sharedCluster().then(({ addresses: [node] }) =>
+    SlotMap.seenBy(node as { host: string; port: number }),
+  );
+  const connection = new ClusterConnection(await sharedSlots);
   onTestFinished(() => connection.close());
   return connection;
 }

@@ -13,9 +13,12 @@ const PLACES: Readonly<Record<string, string>> = {
   '3.17.7': 'with Redisson 3.17.7 at one server',
 };
 
+/** Everything that the suites import comes along. */
+const LOADED_WITHIN_MS = 120_000;
+
 /** Titles, alone or behind what they stand in: "the fair queue > who gives up …". */
 const QUOTED = /"([^"]+)"/g;
-const KIND = /<(reentrant )?kind>/;
+const KIND = /\{(reentrant )?kind\}/;
 
 interface Row {
   readonly text: string;
@@ -73,10 +76,10 @@ function spelledOut(title: string, version: string): string[] {
     .map(({ kind }) => title.replace(placeholder, kind));
 }
 
-/** Whether the title is that test's, alone or with some of what it stands in. `<…>` stands for any text. */
+/** Whether the title is that test's, alone or with some of what it stands in. `{…}` stands for any text. */
 function isOf(title: string, path: Path): boolean {
   const parts = title.split(' > ').map((part) => {
-    const texts = part.split(/<[^>]+>/).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const texts = part.split(/\{[^}]+\}/).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     return new RegExp(`^${texts.join('.+')}$`);
   });
   if (parts.at(-1)?.test(path.at(-1) ?? '') !== true) return false;
@@ -93,7 +96,7 @@ describe('the page on Redisson', () => {
 
   beforeAll(async () => {
     tests = await collectTitles();
-  });
+  }, LOADED_WITHIN_MS);
 
   const isTested = (title: string, place = '') =>
     tests.some((path) => path[0]?.startsWith(place) === true && isOf(title, path));

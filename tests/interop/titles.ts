@@ -47,6 +47,8 @@ export async function collectTitles(): Promise<Path[]> {
     afterAll: () => {},
     vi: { setConfig: () => {} },
   }));
+  // The tests have the same names with and without Java, and looking for it takes a while.
+  vi.doMock('./java-build.ts', () => ({ BUILT_WITHIN_MS: 0, hasJava: () => true, javaClassPath: () => '' }));
   try {
     for (const file of readdirSync(FOLDER)) {
       const [, suites] = SUITES.exec(file) ?? [];
@@ -54,6 +56,7 @@ export async function collectTitles(): Promise<Path[]> {
     }
   } finally {
     vi.doUnmock('vitest');
+    vi.doUnmock('./java-build.ts');
   }
   return found;
 }

@@ -1,0 +1,49 @@
+/** The grace and the clocks by which it is told: they may be set, and those of two servers never agree. */
+import { describe, expect, it } from 'vitest';
+import { guardCheck } from '../../src/scripts/generated.ts';
+import { eventually } from '../harness/wait.ts';
+import { ScriptBench } from './script-bench.ts';
+
+const bench = new ScriptBench();
+const GRACE_MS = 300;
+
+async function planted(endsInMs: number, server?: string): Promise<string> {
+  const guard = bench.name((random) => `holdfast_guard:${random}`);
+  const info = String(await bench.command('INFO', 'replication'));
+  const own = /master_replid:(\w+)/.exec(info)?.[1] ?? '';
+  const [seconds] = (await bench.command('TIME')) as string[];
+  await bench.plant('SET', guard, `${server ?? own} ${Number(seconds) * 1_000 + endsInMs}`);
+  return guard;
+}
+
+function check(guard: string, graceMs = GRACE_MS) {
+  return bench.run(guardCheck, { guard }, { graceMs, trusted: '' });
+}
+
+describe('a grace that ends far in the future', () => {
+  it.each([
+    ['since the clock was set back', undefined],
+    ['by the clock of a server whose slot this one got', 'ab'.repeat(20)],
+  ])('%s, ends a grace later all the same', async (_, server) => {
+    const guard = await planted(3_600_000, server);
+    expect(await check(guard)).toMatchObject({ status: 'grace', remainingMs: GRACE_MS });
+    await eventually(async () => expect(await check(guard)).toEqual({ status: 'settled' }));
+  });
+
+  it('is not begun anew by every question', async () => {
+    const guard = await planted(3_600_000);
+    expect(await check(guard, 60_000)).toMatchObject({ status: 'grace', remainingMs: 60_000 });
+    await eventually(async () => {
+      const reply = await check(guard, 60_000);
+      expect(reply.status === 'grace' && reply.remainingMs).toBeLessThan(60_000);
+    });
+  });
+});
+
+describe('a grace that is over', () => {
+  it('is over for good, though the clock is set back: the record says so no more by a time', async () => {
+    const guard = await planted(-1);
+    expect(await check(guard)).toEqual({ status: 'settled' });
+    expect(await bench.command('GET', guard)).toMatch(/^[0-9a-f]{40}$/);
+  });
+});

@@ -1,0 +1,229 @@
+/** How grants are sent: what is waited for, what is too little, and what the guard makes of them. */
+import { describe, expect, it } from 'vitest';
+import type { ScriptReply } from '../../src/drivers/driver.ts';
+import { mayHaveRun } from '../../src/drivers/outcome.ts';
+import { ReplicationError } from '../../src/errors.ts';
+import { Granting } from '../../src/primitives/granting.ts';
+import { Acknowledgement, type ReplicaWish } from '../../src/runtime/acknowledgement.ts';
+import { Guard } from '../../src/runtime/guard.ts';
+import { lockAcquire, semaphoreAcquire } from '../../src/scripts/generated.ts';
+import { ManualClock } from '../harness/manual-clock.ts';
+import { refusal, reset, unreachable, watchPromise } from './runtime/deferred.ts';
+import { CarryingDriver } from './runtime/sending.ts';
+
+const SERVER = 'ab'.repeat(20);
+const GRACE_MS = 30_000;
+const PLACE = { name: 'orders', key: 'raw:orders' };
+const KEYS = { lock: 'raw:orders', ended: 'ended' };
+const ARGS = { owner: 'c:1', leaseMs: 30_000 };
+
+/** A server that has so many replicas connected, as far as it says. */
+function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?: boolean } = {}) {
+  const clock = new ManualClock();
+  const driver = new CarryingDriver();
+  const complaints: unknown[] = [];
+  const server = { count: async (): Promise<number | null> => 1 };
+  const acknowledgement = new Acknowledgement({
+    driver,
+    clock,
+    wish,
+    timeoutMs: 500,
+    expected: 0,
+    count: () => server.count(),
+    onUnavailable: (why) => complaints.push(why),
+  });
+  const guard = new Guard({ clock, graceMs: GRACE_MS, isCluster: false, keyPrefix: 'raw:' });
+  const granting = new Granting(driver, acknowledgement, isGuarded ? guard : undefined);
+  const plain = new Granting(driver, undefined, isGuarded ? guard : undefined);
+  const lock = (by = granting) => watchPromise(by.lock(PLACE, lockAcquire, KEYS, ARGS));
+  /** Answers the script that is under way, and what is waited for behind it. */
+  const answer = async (reply: ScriptReply, acknowledged: number | Error) => {
+    await clock.advance(0);
+    const { connection } = driver;
+    connection.answer(connection.sent.length - 2).resolve(reply);
+    const waiting = connection.answer(connection.sent.length - 1);
+    if (typeof acknowledged === 'number') waiting.resolve(acknowledged);
+    else waiting.reject(acknowledged);
+    await clock.advance(0);
+  };
+  return { answer, clock, complaints, driver, granting, guard, lock, plain, server };
+}
+
+describe('a grant', () => {
+  it('is one once enough replicas have it, and not before', async () => {
+    const { clock, driver, lock } = setUp({ wish: 2 });
+    const grant = lock();
+    await clock.advance(0);
+    expect(driver.connection.log).toEqual([`EVALSHA ${lockAcquire.sha1}`, 'WAIT 2 500']);
+    driver.connection.answer(0).resolve(['held']);
+    await clock.advance(0);
+    expect(grant.state).toBe('pending');
+    driver.connection.answer(1).resolve(2);
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'held' });
+  });
+
+  it('that too few have is an error which says how many, and has to be undone', async () => {
+    const { answer, lock } = setUp({ wish: 2 });
+    const grant = lock();
+    await answer(['held'], 1);
+    expect(grant.error).toBeInstanceOf(ReplicationError);
+    expect(grant.error).toMatchObject({ acknowledged: 1, required: 2 });
+    expect(mayHaveRun(grant.error)).toBe(true);
+  });
+
+  it('of permits is waited for as well', async () => {
+    const { answer, granting } = setUp({ wish: 2 });
+    const keys = { permits: 'raw:orders', answer: 'answer' };
+    const args = { count: 1, takenMs: 60_000, shortMs: 60_000 };
+    const grant = watchPromise(granting.permits(PLACE, semaphoreAcquire, keys, args));
+    await answer(['taken'], 1);
+    expect(grant.error).toBeInstanceOf(ReplicationError);
+  });
+
+  it('that nobody can say who has is an error with the reason, and has to be undone', async () => {
+    const { answer, lock } = setUp({ wish: 2 });
+    const grant = lock();
+    const broken = reset();
+    await answer(['held'], broken);
+    expect(grant.error).toBeInstanceOf(ReplicationError);
+    expect(grant.error).toMatchObject({ cause: broken, acknowledged: 0 });
+    expect(mayHaveRun(grant.error)).toBe(true);
+  });
+
+  it('is enough for as many replicas as are there by then, where that is what was asked for', async () => {
+    const { answer, lock, server } = setUp({ wish: 'auto' });
+    const grant = lock();
+    server.count = async () => 1;
+    await new Promise(setImmediate);
+    server.count = async () => 0;
+    await answer(['held'], 0);
+    expect(grant.value).toEqual({ status: 'held' });
+  });
+
+  it('is too little when those that are there should have had it', async () => {
+    const { answer, lock } = setUp({ wish: 'auto' });
+    const grant = lock();
+    await answer(['held'], 0);
+    expect(grant.error).toBeInstanceOf(ReplicationError);
+  });
+
+  it.each([
+    ['certainly not reached', unreachable],
+    ['refused', refusal],
+    ['no answer', reset],
+  ])('that too few have has to be undone, though their number is not told: %s', async (_, failure) => {
+    const { answer, clock, lock, server } = setUp({ wish: 'majority' });
+    const grant = lock();
+    await clock.advance(0);
+    const why = failure();
+    server.count = async () => {
+      throw why;
+    };
+    await answer(['held'], 0);
+    expect(grant.state).toBe('rejected');
+    expect(mayHaveRun(grant.error)).toBe(true);
+    expect(grant.error).toBeInstanceOf(ReplicationError);
+    expect(grant.error).toMatchObject({ acknowledged: 0, cause: why });
+  });
+});
+
+describe('what is no grant', () => {
+  it('is answered at once: there is nothing to acknowledge', async () => {
+    const { clock, driver, lock } = setUp({ wish: 2 });
+    const busy = lock();
+    await clock.advance(0);
+    driver.connection.answer(0).resolve(['busy', 1_234]);
+    await clock.advance(0);
+    expect(busy.value).toEqual({ status: 'busy', remainingMs: 1_234 });
+    driver.connection.answer(1).reject(reset());
+    await clock.advance(0);
+  });
+
+  it('an error of the script stays what it was', async () => {
+    const { clock, driver, lock } = setUp({ wish: 2 });
+    const grant = lock();
+    await clock.advance(0);
+    const error = refusal('WRONGTYPE Operation against a key holding the wrong kind of value');
+    driver.connection.answer(0).reject(error);
+    driver.connection.answer(1).resolve(0);
+    await clock.advance(0);
+    expect(grant.error).toBe(error);
+  });
+});
+
+describe('where no replica is needed', () => {
+  it('no connection of its own is opened', async () => {
+    const { driver, lock, clock, server, plain } = setUp({ wish: 'auto' });
+    server.count = async () => 0;
+    driver.reply = async () => ['held'];
+    const [counted, never] = [lock(), lock(plain)];
+    await clock.advance(0);
+    expect([counted.value, never.value]).toEqual([{ status: 'held' }, { status: 'held' }]);
+    expect(driver.run).toEqual([lockAcquire.sha1, lockAcquire.sha1]);
+    expect(driver.opened).toEqual([]);
+  });
+});
+
+describe('a server that refuses to wait', () => {
+  it('is gone on with where acknowledgements were optional', async () => {
+    const { answer, clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const grant = lock();
+    await answer(['held'], refusal());
+    expect(grant.value).toEqual({ status: 'held' });
+    expect(complaints).toHaveLength(1);
+    driver.reply = async () => ['held'];
+    const next = lock();
+    await clock.advance(0);
+    expect(next.value).toEqual({ status: 'held' });
+    expect(driver.connection.log).toHaveLength(2);
+  });
+
+  it('is not where they were insisted on', async () => {
+    const { answer, complaints, lock } = setUp({ wish: 1 });
+    const grant = lock();
+    const why = refusal();
+    await answer(['held'], why);
+    expect(grant.error).toMatchObject({ name: 'ReplicationError', cause: why });
+    expect(mayHaveRun(grant.error)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('behind the guard', () => {
+  it('the server is told the record of the client, its grace, and whom it trusts', async () => {
+    const { clock, driver, guard, lock, plain } = setUp({ isGuarded: true });
+    guard.saw(SERVER);
+    clock.jump(GRACE_MS + 1);
+    let said: unknown[] = [];
+    driver.reply = async (_sha1, keys, args) => {
+      said = [...keys, ...args];
+      return ['held'];
+    };
+    const grant = lock(plain);
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'held' });
+    expect(said).toEqual(expect.arrayContaining(['raw:holdfast_guard', String(GRACE_MS), SERVER]));
+    expect(driver.run).not.toContain(lockAcquire.sha1);
+  });
+
+  it('a grace looks busy for as long as it lasts, needs nobody’s acknowledgement, and is remembered', async () => {
+    const { clock, driver, guard, lock } = setUp({ isGuarded: true });
+    const grant = lock();
+    await clock.advance(0);
+    driver.connection.answer(0).resolve(['grace', 12_345, SERVER]);
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
+    expect(guard.termsFor('raw:orders').trusted).toBe('');
+    clock.jump(GRACE_MS + 1);
+    expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
+  });
+
+  it('what the lock answers is not taken for a grace', async () => {
+    const { clock, driver, lock, plain } = setUp({ isGuarded: true });
+    driver.reply = async () => ['busy', 777];
+    const grant = lock(plain);
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'busy', remainingMs: 777 });
+  });
+});

@@ -1,0 +1,140 @@
+/** Grants that too few replicas have: they did happen, and are undone once. */
+import { describe, expect, it } from 'vitest';
+import { type HoldfastError, ReplicationError } from '../../../src/errors.ts';
+import { acquire, type Busy, type Contest, type Granted } from '../../../src/runtime/acquire.ts';
+import { Bench } from './bench.ts';
+import { refusal, reset, unreachable, watchPromise } from './deferred.ts';
+
+const GRANTED: Granted<string> = { granted: true, value: 'it' };
+const BUSY: Busy = { granted: false, remainingMs: 1_000 };
+
+function tooFew(cause?: unknown): ReplicationError {
+  return new ReplicationError('it', 0, 1, cause === undefined ? undefined : { cause });
+}
+
+function setUp() {
+  const bench = new Bench();
+  bench.driver.answersAtOnce = true;
+  const log: string[] = [];
+  /** What the attempts are answered; the last one again and again. */
+  const answers: (Granted<string> | Busy | Error)[] = [];
+  const contest: Contest<string> = {
+    what: 'acquire it',
+    waiting: { kind: 'messages', channel: 'ch', pollMs: 5_000 },
+    attempt: async () => {
+      log.push('attempt');
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      if (answer === undefined || answer instanceof Error) throw answer;
+      return answer;
+    },
+    abandon: () => log.push('abandon'),
+    withdraw: () => log.push('withdraw'),
+  };
+  const start = (waitMs = Number.POSITIVE_INFINITY, signal?: AbortSignal) => {
+    const patience = bench.runtime.patience(waitMs, signal);
+    const { runtime } = bench;
+    const outcome = acquire(contest, runtime.line('line'), patience, runtime);
+    return watchPromise(outcome.finally(() => patience[Symbol.dispose]()));
+  };
+  const undone = () => log.filter((what) => what === 'abandon').length;
+  return { answers, bench, clock: bench.clock, log, start, undone };
+}
+
+describe('a grant that too few replicas acknowledged', () => {
+  it('is told at once, and undone once', async () => {
+    const { answers, clock, log, start } = setUp();
+    const error = tooFew();
+    answers.push(error);
+    const outcome = start();
+    await clock.advance(60_000);
+    expect(outcome.error).toBe(error);
+    expect(log).toEqual(['attempt', 'abandon']);
+  });
+
+  it('because the server refuses to wait is told at once, and undone once', async () => {
+    const { answers, clock, log, start } = setUp();
+    const error = tooFew(refusal());
+    answers.push(error);
+    const outcome = start();
+    await clock.advance(60_000);
+    expect(outcome.error).toBe(error);
+    expect(log).toEqual(['attempt', 'abandon']);
+  });
+
+  it('of one try is undone once as well', async () => {
+    const { answers, clock, start, undone } = setUp();
+    answers.push(tooFew());
+    const outcome = start(0);
+    await clock.advance(0);
+    expect(outcome.state).toBe('rejected');
+    expect(undone()).toBe(1);
+  });
+
+  it('after one that was never answered is undone once', async () => {
+    const { answers, clock, start, undone } = setUp();
+    answers.push(reset(), tooFew());
+    const outcome = start();
+    await clock.advance(60_000);
+    expect((outcome.error as HoldfastError).code).toBe('ERR_REPLICATION');
+    expect(undone()).toBe(1);
+  });
+
+  it.each([
+    ['the connection broke', reset],
+    ['it was not reached', unreachable],
+  ])('for all that is known, since %s, is tried again, and then nothing is undone', async (_, failure) => {
+    const { answers, clock, log, start } = setUp();
+    answers.push(tooFew(failure()), GRANTED);
+    const outcome = start();
+    await clock.advance(2_000);
+    // The first may still be on its way, and must find its owner barred once this is over.
+    expect(outcome.value).toEqual({ ...GRANTED, doubtful: true });
+    expect(log).toEqual(['attempt', 'attempt']);
+  });
+
+  it('for all that is known, and busy ever after: it is undone once the caller gives up', async () => {
+    const { answers, clock, start, undone } = setUp();
+    answers.push(tooFew(reset()), BUSY);
+    const outcome = start(10_000);
+    await clock.advance(5_000);
+    expect(undone()).toBe(0);
+    await clock.advance(60_000);
+    expect(outcome.value).toMatchObject({ granted: false });
+    expect(undone()).toBe(1);
+  });
+
+  it.each([
+    ['the connection breaks', reset],
+    ['it is not reached', unreachable],
+  ])('again and again, since %s: rejects in time, and is undone once', async (_, failure) => {
+    const { answers, clock, start, undone } = setUp();
+    answers.push(tooFew(failure()));
+    const outcome = start();
+    await clock.advance(60_000);
+    expect(outcome.state).toBe('rejected');
+    expect(undone()).toBe(1);
+  });
+
+  it('that comes after the caller has aborted is undone once', async () => {
+    const { bench, clock, log, undone } = setUp();
+    const controller = new AbortController();
+    let fail: (error: Error) => void = () => {};
+    const contest: Contest<string> = {
+      what: 'acquire it',
+      waiting: { kind: 'messages', channel: 'ch', pollMs: 5_000 },
+      attempt: () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+      abandon: () => log.push('abandon'),
+    };
+    const patience = bench.runtime.patience(Number.POSITIVE_INFINITY, controller.signal);
+    const outcome = watchPromise(acquire(contest, bench.runtime.line('line'), patience, bench.runtime));
+    await clock.advance(0);
+    controller.abort(new Error('enough'));
+    fail(tooFew());
+    await clock.advance(60_000);
+    expect(outcome.error).toMatchObject({ message: 'enough' });
+    expect(undone()).toBe(1);
+  });
+});
