@@ -8,6 +8,10 @@ local text = redis.pcall('INFO', 'replication')
 if type(text) ~= 'string' then
   return { 'primary', '', 0 }
 end
+-- A server that was demoted has no replicas of its own, which says nothing about those of the new primary.
+if string.find(text, 'role:slave', 1, true) then
+  return redis.error_reply("READONLY You can't ask a replica how many replicas there are")
+end
 return {
   'primary',
   string.match(text, 'master_replid:(%x+)') or '',

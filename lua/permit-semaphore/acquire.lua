@@ -40,6 +40,14 @@ for _, id in ipairs(ids) do
   end
 end
 if isTaken then
+  -- Written once more: newer servers wait for replicas only as far as the asking connection has written.
+  local ttlMs = redis.call('PTTL', timeouts)
+  if ttlMs >= 0 then
+    redis.call('PEXPIRE', timeouts, math.max(ttlMs, 1))
+  else
+    redis.call('PEXPIRE', timeouts, 60000)
+    redis.call('PERSIST', timeouts)
+  end
   return { 'taken' }
 end
 for _, key in ipairs(ended) do

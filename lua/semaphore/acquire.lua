@@ -19,6 +19,10 @@ if before and before[1] == 'undone' then
   return { 'undone' }
 end
 if before then
+  if before[1] == 'taken' then
+    -- Written once more: newer servers wait for replicas only as far as the asking connection has written.
+    redis.call('PEXPIRE', answer, string.format('%.0f', takenMs))
+  end
   return before
 end
 local left = permitsLeft(permits)

@@ -226,7 +226,8 @@ export class Tenure {
     for (const entry of [...this.#entries]) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
-    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#wordEndsAt < this.#leaseEndsAt;
+    const isOnlyUnheard =
+      (reason === 'expired' || reason === 'suspended') && this.#wordEndsAt < this.#leaseEndsAt;
     if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {
       // A renewal whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
       // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.

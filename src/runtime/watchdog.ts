@@ -23,6 +23,11 @@ const PULSE_MS = 1_000;
 /** A timer that comes this late was kept from running. */
 const STALL_MS = 500;
 
+/** Half of a slot has moved: keys that are in different places cannot be spoken of together. */
+function isTornApart(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('TRYAGAIN');
+}
+
 export class Watchdog {
   readonly #runtime: Runtime;
   readonly #leaseMs: number;
@@ -152,8 +157,8 @@ export class Watchdog {
       } catch (error) {
         tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.isStillHeld());
         for (const tenure of tenures) this.#tellRisk(tenure, error);
-        if (classify(error) === 'refused' && tenures.length > 1) {
-          // One key the server refuses must not take the others with it.
+        if (tenures.length > 1 && (classify(error) === 'refused' || isTornApart(error))) {
+          // One key the server refuses must not take the others with it, nor must one that has moved already.
           for (const tenure of tenures) void this.#renew(renew, [tenure]);
           return;
         }

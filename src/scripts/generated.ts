@@ -1296,7 +1296,7 @@ export const inspectPrimary = defineScript<
   | { status: 'primary'; server: string; replicas: number }
 >({
   name: 'inspect/primary',
-  sha1: '3dfe7c4319687cacc5fb4a134f321ebd66730d37',
+  sha1: 'b06540939d1ef542691e0d4a7cde11b6ea1e1a5a',
   keys: ['lock'],
   args: [],
   replies: {
@@ -1310,6 +1310,9 @@ local _ = lock
 local text = redis.pcall('INFO', 'replication')
 if type(text) ~= 'string' then
   return { 'primary', '', 0 }
+end
+if string.find(text, 'role:slave', 1, true) then
+  return redis.error_reply("READONLY You can't ask a replica how many replicas there are")
 end
 return {
   'primary',
@@ -1782,7 +1785,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: '1aebfdbb871cca210e5694467a1cb58c1cf8e2c0',
+  sha1: 'cc611002173fc93846e6d5dd4998bc784729ce10',
   keys: ['permits', 'timeouts'],
   variadicKey: 'ended',
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
@@ -1898,6 +1901,13 @@ for _, id in ipairs(ids) do
   end
 end
 if isTaken then
+  local ttlMs = redis.call('PTTL', timeouts)
+  if ttlMs >= 0 then
+    redis.call('PEXPIRE', timeouts, math.max(ttlMs, 1))
+  else
+    redis.call('PEXPIRE', timeouts, 60000)
+    redis.call('PERSIST', timeouts)
+  end
   return { 'taken' }
 end
 for _, key in ipairs(ended) do
@@ -4907,7 +4917,7 @@ export const semaphoreAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'semaphore/acquire',
-  sha1: '9d762c43122ce4a5530493f73184883b1e79dd5f',
+  sha1: '6545032c578596bc45c66d7f45d53ac1e9b5c79a',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['takenMs', 'integer'], ['shortMs', 'integer']],
   replies: {
@@ -4968,6 +4978,9 @@ if before and before[1] == 'undone' then
   return { 'undone' }
 end
 if before then
+  if before[1] == 'taken' then
+    redis.call('PEXPIRE', answer, string.format('%.0f', takenMs))
+  end
   return before
 end
 local left = permitsLeft(permits)

@@ -73,7 +73,7 @@ export function describeCrowd(context: Context): void {
     );
   });
 
-  describeWithProcess('a thousand waiters in one process', () => {
+  describe('a thousand waiters in one process', () => {
     it('can be aborted by halves', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = theirs.getLock(randomName());

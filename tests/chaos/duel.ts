@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import type { Hold, Holdfast, Lock } from '../../src/index.ts';
-import { lockChannel } from '../../src/keys.ts';
+import { lockChannel, readWriteChannel } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Settled, timed } from './arena.ts';
@@ -18,14 +18,16 @@ export interface Duelists {
   get?(client: Holdfast, name: string): Lock;
 }
 
-/** What a server says of who listens to the wake-ups of a lock. */
+/** How many listen on a server to the wake-ups of a lock, of whatever kind. */
 async function listeners(server: TestServer, key: string): Promise<number> {
-  const channel = lockChannel(key);
-  const [plain, sharded] = (await Promise.all([
-    server.command('PUBSUB', 'NUMSUB', channel),
-    server.command('PUBSUB', 'SHARDNUMSUB', channel),
-  ])) as [unknown[], unknown[]];
-  return Number(plain[1]) + Number(sharded[1]);
+  const channels = [lockChannel(key), readWriteChannel(key)];
+  const answers = await Promise.all([
+    server.command('PUBSUB', 'NUMSUB', ...channels),
+    server.command('PUBSUB', 'SHARDNUMSUB', ...channels),
+  ]);
+  // Each channel is followed by its number.
+  const counts = answers.flatMap((answer) => (answer as unknown[]).filter((_, index) => index % 2 === 1));
+  return counts.reduce<number>((sum, count) => sum + Number(count), 0);
 }
 
 export class Duel {

@@ -28,6 +28,7 @@ const KINDS: Record<string, Get> = {
   getLock: (client, name) => client.getLock(name),
   getFencedLock: (client, name) => client.getFencedLock(name),
   getSimpleLock: (client, name) => client.getSimpleLock(name),
+  'the write side': (client, name) => client.getReadWriteLock(name).writeLock(),
 };
 
 /** A primary with one replica, an address of either half, and what separates them. */

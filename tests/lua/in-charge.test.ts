@@ -33,10 +33,12 @@ interface Confirming {
   readonly held: unknown;
 }
 
-const hash = (...fields: string[]) => (name: string) => [
-  ['HSET', name, ...fields],
-  ['PEXPIRE', name, LEFT_MS],
-];
+const hash =
+  (...fields: string[]) =>
+  (name: string) => [
+    ['HSET', name, ...fields],
+    ['PEXPIRE', name, LEFT_MS],
+  ];
 const text = (name: string) => [['SET', name, OWNER, 'PX', LEFT_MS]];
 const reading = (name: string) => [
   ...hash('mode', 'read', OWNER, '1')(name),

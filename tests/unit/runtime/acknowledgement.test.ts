@@ -57,7 +57,15 @@ describe('grants on their way', () => {
     const { acknowledgement, clock, driver } = setUp();
     void acknowledgement.sending('a', 1).eval('return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
     await settle(clock);
-    expect(driver.connection.sent[0]?.args).toEqual(['EVAL', 'return 1', '2', 'a', 'b', 'x', Buffer.from([0xff])]);
+    expect(driver.connection.sent[0]?.args).toEqual([
+      'EVAL',
+      'return 1',
+      '2',
+      'a',
+      'b',
+      'x',
+      Buffer.from([0xff]),
+    ]);
   });
 
   it('that come while one is waited for go with the next, all of them', async () => {

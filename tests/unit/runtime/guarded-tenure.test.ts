@@ -1,6 +1,7 @@
 /** A hold that the server may forget: how long its word counts, how it is asked for anew, and what is asked back. */
 import { describe, expect, it } from 'vitest';
 import { LeaseLostError, NotHeldError } from '../../../src/errors.ts';
+import { Tenure } from '../../../src/runtime/tenure.ts';
 import { Bench, NotingEntry, NotingRenewal } from './bench.ts';
 import { defer, refusal, reset, unreachable, watchPromise } from './deferred.ts';
 import { GuardedProtocol } from './guarded.ts';
@@ -113,7 +114,6 @@ describe('a hold that the server knows nothing of', () => {
     const { bench, clock, lock, renewal } = setUp();
     const entry = new NotingEntry(false);
     const grant = { owner: 'c:7', sentAt: clock.now(), leaseMs: 50_000, token: 1234 };
-    const { Tenure } = await import('../../../src/runtime/tenure.ts');
     const tenure = new Tenure(bench.runtime, lock, grant, entry, () => {});
     await tenure.enter(new NotingEntry(false), 50_000);
     renewal.answer = async (keys) => keys.map(() => 0);

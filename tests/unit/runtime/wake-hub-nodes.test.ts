@@ -70,7 +70,13 @@ class Nodes extends HandDrivenDriver {
   }
 }
 
-function setUp({ kind = 'plain', answersAtOnce = true }: { kind?: ChannelKind; answersAtOnce?: boolean } = {}) {
+function setUp({
+  kind = 'plain',
+  answersAtOnce = true,
+}: {
+  kind?: ChannelKind;
+  answersAtOnce?: boolean;
+} = {}) {
   const clock = new ManualClock();
   const driver = new Nodes();
   driver.answersAtOnce = answersAtOnce;
