@@ -83,7 +83,7 @@ class DeadlineDriver implements Driver {
       () => void opening.then((late) => late.destroy()).catch(() => undefined),
     );
     return {
-      send: (args) => this.#bound(() => connection.send(args)),
+      send: (args) => this.#script(() => connection.send(args)),
       subscribe: (channel, kind) => this.#bound(() => connection.subscribe(channel, kind)),
       unsubscribe: (channel, kind) => this.#bound(() => connection.unsubscribe(channel, kind)),
       ping: () => this.#bound(() => connection.ping()),

@@ -354,17 +354,17 @@ function describeRelease(context: Context): void {
 function describePatience(context: Context): void {
   describe('who waits', () => {
     it('keeps its place longer than fairWaitMs, though Redisson’s waiters stand behind it', async () => {
-      const client = await context.client({ fairWaitMs: 400 });
+      const client = await context.client({ fairWaitMs: 900 });
       const raw = await context.raw();
       const name = randomName();
       const [holder, behind] = [await FairByHand.meet(context, name), await FairByHand.meet(context, name)];
-      await holder.acquire({ leaseMs: 300 });
-      const renewing = setInterval(() => void raw.command('PEXPIRE', name, 300), 50);
+      await holder.acquire({ leaseMs: 900 });
+      const renewing = setInterval(() => void raw.command('PEXPIRE', name, 900), 50);
       try {
         const waiter = client.getFairLock(name).lock();
         const [owner = ''] = await untilQueued(raw, name, 1);
         const diedAt = await diesAt(raw, name, owner);
-        await eventually(() => Date.now() > diedAt + 1_000);
+        await eventually(() => Date.now() > diedAt + 500);
         // Redisson sweeps whenever it asks.
         await behind.acquire();
         expect(await queueIn(raw, name)).toEqual([owner, behind.owner]);

@@ -113,6 +113,26 @@ export function describeOddOrders(context: Context): void {
   });
 
   describe('forceUnlock', () => {
+    onOneServer(context, itWithProcess)(
+      'that the server has yet to learn: what it ended in between is lost',
+      async () => {
+        const server = await ownServer();
+        const [ours, theirs] = [await context.client({}, server), await context.client({}, server)];
+        const lock = ours.getLock(randomName());
+        await lock.withLock(() => {});
+        const first = await lock.lock();
+        // Comes in when the first has left, which is before the server has the script that ends whatever it finds.
+        const again = whenAborted(first.signal).then(async () => {
+          await first.unlock();
+          return lock.lock();
+        });
+        await lock.forceUnlock();
+        const hold = await again;
+        const other = await theirs.getLock(lock.name).tryLock();
+        expect(hold.signal.aborted, 'one of two').toBe(other !== null);
+      },
+    );
+
     it('in the moment of the grant: what it ended is lost, and can be had by others', async () => {
       const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];

@@ -444,7 +444,7 @@ export function describeReadWriteLockOverTime(context: Context): void {
   describe('leases', () => {
     it('a read hold with a lease ends with it, and its holder is told before', async () => {
       const { a, b, name, raw } = await two(context);
-      const reading = await a.readLock().lock({ leaseMs: 300 });
+      const reading = await a.readLock().lock({ leaseMs: 1_500 });
       const waiting = b.writeLock().lock();
       const lost = await whenAborted(reading.signal);
       expect(lost).toBeInstanceOf(LeaseLostError);
@@ -454,14 +454,14 @@ export function describeReadWriteLockOverTime(context: Context): void {
     });
 
     it('the watchdog keeps many read holds, entered several times, over many leases', async () => {
-      const client = await context.client({ watchdogMs: 600 });
+      const client = await context.client({ watchdogMs: 1_200 });
       const raw = await context.raw();
       const lock = client.getReadWriteLock(randomName());
       const owner = client.owner();
       const holds = [await lock.readLock().lock({ owner }), await lock.readLock().lock({ owner })];
       holds.push(await lock.readLock().lock());
       const from = performance.now();
-      await eventually(() => performance.now() - from > 1_500, { everyMs: 20 });
+      await eventually(() => performance.now() - from > 2_500, { everyMs: 20 });
       for (const hold of holds) hold.assertHeld();
       const [first] = holds as [Hold];
       for (const hold of [1, 2])
@@ -505,13 +505,13 @@ export function describeReadWriteLockOverTime(context: Context): void {
     });
 
     it('a dead reader counts while others read and renew the lock, and no longer', async () => {
-      const client = await context.client({ watchdogMs: 600 });
+      const client = await context.client({ watchdogMs: 1_200 });
       const raw = await context.raw();
       const lock = client.getReadWriteLock(randomName());
       const living = [await lock.readLock().lock(), await lock.readLock().lock()];
       await raw.command('HSET', lock.name, 'dead:1', 1);
       const from = performance.now();
-      await eventually(() => performance.now() - from > 1_500, { everyMs: 20 });
+      await eventually(() => performance.now() - from > 2_500, { everyMs: 20 });
       expect(await raw.command('EXISTS', holdKeyOf(lock.name, 'dead:1', 1))).toBe(0);
       expect(await lock.writeLock().tryLock()).toBeNull();
       for (const hold of living) expect(await hold.unlock()).toBe(true);

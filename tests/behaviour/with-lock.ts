@@ -239,7 +239,7 @@ export function describeWithLockOverTime(context: Context): void {
           await whenAborted(hold.signal);
           throw broken;
         };
-        expect(await rejection(lock.withLock(work, { leaseMs: 200 }))).toBe(broken);
+        expect(await rejection(lock.withLock(work, { leaseMs: 600 }))).toBe(broken);
       }),
     );
 

@@ -23,7 +23,7 @@ export async function mutant(place: Place, mutation: Mutation, options?: ClientO
   redis.sendCommand = (command: Command, ...rest: []) => {
     const isOurs = command.name === 'evalsha' && command.args[0] === script.sha1;
     if (!isOurs) return send(command, ...rest);
-    return send(new Command('eval', [source, ...command.args.slice(1)], { replyEncoding: 'utf8' }), ...rest);
+    return send(new Command('eval', [source, ...command.args.slice(1)], { replyEncoding: null }), ...rest);
   };
   await redis.ping();
   const client = Holdfast.from(redis, options);

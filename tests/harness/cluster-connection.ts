@@ -55,14 +55,21 @@ const ALIKE = ['TIME', 'INFO', 'PING'];
 /** A test that needs these is about one server. */
 const REFUSED = ['ACL', 'CLIENT', 'CONFIG', 'FLUSHALL', 'SCAN', 'SCRIPT', 'SELECT'];
 
-/** Connects to a primary when it is first needed. */
 export class ClusterConnection implements RawView {
   readonly #slots: SlotMap;
-  readonly #connections = new Map<Address, Promise<RawConnection>>();
-  readonly #listeners = new Set<(message: RawMessage) => void>();
+  readonly #connections: ReadonlyMap<Address, RawConnection>;
 
-  constructor(slots: SlotMap) {
+  private constructor(slots: SlotMap, connections: ReadonlyMap<Address, RawConnection>) {
     this.#slots = slots;
+    this.#connections = connections;
+  }
+
+  /** Connects to every primary: a test that looks in the last moment has no time for it. */
+  static async connect(slots: SlotMap): Promise<ClusterConnection> {
+    const opening = slots.primaries.map(async (primary): Promise<[Address, RawConnection]> => {
+      return [primary, await RawConnection.connect(primary.host, primary.port)];
+    });
+    return new ClusterConnection(slots, new Map(await Promise.all(opening)));
   }
 
   /** Sends a command to where it belongs. */
@@ -87,22 +94,18 @@ export class ClusterConnection implements RawView {
   }
 
   onMessage(listener: (message: RawMessage) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    const stops = [...this.#connections.values()].map((connection) => connection.onMessage(listener));
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   nextMessage(): Promise<RawMessage> {
-    return new Promise((resolve) => {
-      const stop = this.onMessage((message) => {
-        stop();
-        resolve(message);
-      });
-    });
+    return Promise.race([...this.#connections.values()].map((connection) => connection.nextMessage()));
   }
 
   async close(): Promise<void> {
-    const opened = await Promise.allSettled(this.#connections.values());
-    for (const each of opened) if (each.status === 'fulfilled') await each.value.close();
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
   }
 
   /** To the primary of a key or channel. */
@@ -111,21 +114,9 @@ export class ClusterConnection implements RawView {
     return this.#send(this.#slots.primaryOf(String(key)), command);
   }
 
-  async #send(primary: Address, command: Command): Promise<RawReply> {
-    let connection = this.#connections.get(primary);
-    if (connection === undefined) {
-      connection = this.#open(primary);
-      this.#connections.set(primary, connection);
-    }
-    return (await connection).command(...command);
-  }
-
-  async #open({ host, port }: Address): Promise<RawConnection> {
-    const connection = await RawConnection.connect(host, port);
-    connection.onMessage((message) => {
-      for (const listener of [...this.#listeners]) listener(message);
-    });
-    return connection;
+  #send(primary: Address, command: Command): Promise<RawReply> {
+    const connection = this.#connections.get(primary) as RawConnection;
+    return connection.command(...command);
   }
 
   async #joined(command: Command): Promise<RawReply[]> {

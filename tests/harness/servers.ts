@@ -47,7 +47,7 @@ export async function openSharedCluster(): Promise<ClusterConnection> {
   sharedSlots ??= sharedCluster().then(({ addresses: [node] }) =>
     SlotMap.seenBy(node as { host: string; port: number }),
   );
-  const connection = new ClusterConnection(await sharedSlots);
+  const connection = await ClusterConnection.connect(await sharedSlots);
   onTestFinished(() => connection.close());
   return connection;
 }

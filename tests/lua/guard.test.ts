@@ -4,8 +4,7 @@ import { guardCheck, lockAcquire } from '../../src/scripts/generated.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
-import { eventually } from '../harness/wait.ts';
-import { PAST_GRACE_MS, RUNNING_GRACE_MS } from './reclaim.ts';
+import { PAST_GRACE_MS, RUNNING_GRACE_MS, whenSettled } from './reclaim.ts';
 import { expectRunning, ScriptBench } from './script-bench.ts';
 
 const bench = new ScriptBench();
@@ -33,7 +32,7 @@ async function uptimeMs(connection: RawConnection): Promise<number> {
 describe('a server that was never promoted', () => {
   it('is settled a grace after its start', async () => {
     const guard = record();
-    await eventually(async () => expect(await uptimeMs(bench.connection)).toBeGreaterThanOrEqual(2_000));
+    await whenSettled(bench);
     expect(await check(guard, PAST_GRACE_MS)).toEqual({ status: 'settled' });
     expect(await bench.command('GET', guard)).toBe(await replicationId(bench.connection));
   });
@@ -97,7 +96,7 @@ describe('a script behind the guard', () => {
   }
 
   it('grants as ever when the server is settled', async () => {
-    await eventually(async () => expect(await uptimeMs(bench.connection)).toBeGreaterThanOrEqual(2_000));
+    await whenSettled(bench);
     const name = bench.name();
     expect(await acquire(name, 'c:1', PAST_GRACE_MS)).toEqual({ status: 'held' });
     expect(await bench.hash(name)).toEqual({ 'c:1': '1' });

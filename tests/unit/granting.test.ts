@@ -101,6 +101,14 @@ describe('a grant', () => {
     expect(grant.value).toEqual({ status: 'held' });
   });
 
+  it('that nobody can say who has is none either where acknowledgements are optional', async () => {
+    const { answer, complaints, lock } = setUp({ wish: 'auto' });
+    const grant = lock();
+    await answer(['held'], reset());
+    expect(grant.error).toBeInstanceOf(ReplicationError);
+    expect(complaints).toEqual([]);
+  });
+
   it('is too little when those that are there should have had it', async () => {
     const { answer, lock } = setUp({ wish: 'auto' });
     const grant = lock();

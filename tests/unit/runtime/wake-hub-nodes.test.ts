@@ -180,6 +180,22 @@ describe('a channel that has moved', () => {
     expect(driver.to('A').asks).toEqual(['subscribe sharded a1', 'subscribe sharded a2']);
   });
 
+  it('is no business of its former home: when that breaks, nobody is woken for it', async () => {
+    const { clock, driver, listen, woken } = setUp({ kind: 'sharded', answersAtOnce: false });
+    void listen('a');
+    await clock.advance(0);
+    driver.onRediscover = () => driver.homes.set('a', 'B');
+    driver.answersAtOnce = true;
+    driver.to('A').request('subscribe sharded a').reject(refusal('MOVED 1 127.0.0.1:7001'));
+    await clock.advance(PAUSE_MS);
+    expect(woken).toEqual(['a']);
+    driver.to('A').events.onDown(reset());
+    await clock.advance(PAUSE_MS * 2);
+    expect(woken).toEqual(['a']);
+    expect(driver.to('B').asks).toEqual(['subscribe sharded a']);
+    expect(driver.openings).toBe(2);
+  });
+
   it('with its connection, which then breaks, is found with all that had their home there', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded' });
     await Promise.all([listen('a1').ready, listen('a2').ready]);
