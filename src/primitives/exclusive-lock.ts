@@ -116,18 +116,14 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     // Our own holders are told before the server can let anyone else in.
     for (const tenure of ours()) tenure.lose('forced');
     const request = numbers.next();
-    let sentAt = 0;
-    const answer = await this.#ask('force-release', () => {
-      sentAt = runtime.leaseClock.sendTime();
-      return this.protocol.forceRelease(request);
-    });
+    const answer = await this.#ask('force-release', () => this.protocol.forceRelease(request));
     if (answer === 'released') {
-      // An acquisition that was under way may have been granted just before it was ended: its reply came first, but
-      // takes some more turns to become a hold.
+      // Others of ours may have been let in before it was ended: while the script was made known to the server, or by an
+      // acquisition whose reply came first but takes some more turns to become a hold.
       await new Promise((resolve) => setImmediate(resolve));
       await Promise.all(
         ours().map(async (tenure) => {
-          if (tenure.since <= sentAt && !(await this.#isThere(tenure))) tenure.revoke('forced');
+          if (!(await this.#isThere(tenure))) tenure.revoke('forced');
         }),
       );
     }

@@ -90,15 +90,26 @@ export class TwoSidedLock implements ReadWriteLock {
     return reply.status === 'free' ? [] : reply.holders;
   }
 
-  /** The exclusive side, taken from whoever has it; holders of this client are told first. */
+  /**
+   * The exclusive side, taken from whoever has it. Holders of this client are told before the thief has it, and not
+   * before the server has taken it from them: what they would release then, a waiter could get.
+   */
   stolenLock(): Lock {
     const { runtime } = this.#context;
     const key = this.#wire.rawName(this.name);
-    for (const tenure of [...runtime.tenures]) {
-      const { protocol } = tenure;
-      if (protocol.key === key && protocol instanceof ReadWriteProtocol) tenure.lose('forced');
-    }
-    return this.#writeLock({ steals: true });
+    const tellRobbed = (thief: string) => {
+      for (const tenure of [...runtime.tenures]) {
+        const { protocol, owner } = tenure;
+        const isRobbed = protocol.key === key && protocol instanceof ReadWriteProtocol && owner !== thief;
+        if (isRobbed) tenure.lose('forced');
+      }
+    };
+    const onStolen = (thief: string) => {
+      tellRobbed(thief);
+      // What was granted just before the theft may take some more turns to become a hold.
+      setImmediate(() => tellRobbed(thief));
+    };
+    return this.#writeLock({ onStolen });
   }
 
   #writeLock(style: WriteStyle): Lock {

@@ -26,8 +26,8 @@ const NOTED_MS = 3_000;
 export interface WriteStyle {
   /** Readers of ours that hold nothing yet stand back while this writer waits. */
   readonly preferred?: boolean;
-  /** Takes the lock whoever holds it. */
-  readonly steals?: boolean;
+  /** Takes the lock whoever holds it; called with the thief's field as soon as that has happened. */
+  readonly onStolen?: (thief: string) => void;
 }
 
 export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
@@ -43,7 +43,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     super(wire, name, 'write', renew, owner);
     this.#style = style;
     // A thief does not stand behind the writers of its own process that wait.
-    this.line = style.steals ? null : this.identity;
+    this.line = style.onStolen ? null : this.identity;
     if (style.preferred) this.queueMs = NOTED_MS;
     this.guarded = guardedBy(wire, this.key, ({ owner: field, count, leaseMs }, { guard, grace }) => {
       const keys = { lock: this.key, ended: endedKey(this.key, field), ...guard };
@@ -66,9 +66,10 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
     const { granting } = this.wire;
     const [lock, ended] = [this.key, endedKey(this.key, owner)];
-    if (this.#style.steals) {
+    if (this.#style.onStolen) {
       const reply = await granting.lock(this, stealScript, { lock, ended }, { owner, leaseMs });
       if (reply.status === 'ended') throw this.ended(owner);
+      if (reply.status === 'held') this.#style.onStolen(owner);
       return reply;
     }
     const keys = { lock, ended, waiting: waitingWritersKey(this.key) };

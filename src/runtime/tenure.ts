@@ -36,8 +36,6 @@ export class Tenure {
   readonly protocol: TenureProtocol;
   readonly owner: string;
   readonly token: number | undefined;
-  /** When it was asked for. */
-  readonly since: number;
   readonly #runtime: Runtime;
   readonly #entries = new Set<Entry>();
   readonly #whenOver: () => void;
@@ -67,7 +65,6 @@ export class Tenure {
     this.protocol = protocol;
     this.owner = grant.owner;
     this.token = grant.token;
-    this.since = grant.sentAt;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
     this.#leaseDeadline = deadlineOf(grant.sentAt, grant.leaseMs);
