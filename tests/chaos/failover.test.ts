@@ -9,6 +9,7 @@ import type { FencedHold, Hold, Holdfast, Lock } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
+import { whenAcknowledging } from './acknowledging.ts';
 import { join, listenTo } from './arena.ts';
 import {
   APPENDING,
@@ -21,6 +22,8 @@ import {
   take,
   UNGUARDED,
 } from './failover-stage.ts';
+
+const ACKNOWLEDGED = { ...UNGUARDED, replicas: 1, replicaTimeoutMs: 500, commandTimeoutMs: 3_000 };
 
 interface Kind {
   readonly title: string;
@@ -85,6 +88,18 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
       expect(from).toBeGreaterThanOrEqual(left);
       expect(await second.unlock()).toBe(true);
     });
+  });
+
+  it('acknowledged by the replica, is still there when that one takes over', async () => {
+    const staged = await stage();
+    const [a, b] = [await staged.client(ACKNOWLEDGED), await staged.client(ACKNOWLEDGED)];
+    const name = randomName('failover');
+    await whenAcknowledging(staged.primary, 1);
+    const hold = await take(a.getLock(name));
+    await staged.failOver();
+    expect(await b.getLock(name).tryLock()).toBeNull();
+    hold.assertHeld();
+    expect(await hold.unlock()).toBe(true);
   });
 
   it('with the guard, a hold that ends before it could come back ends as one that was held', async () => {
