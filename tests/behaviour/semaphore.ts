@@ -330,7 +330,7 @@ export function describeSemaphore(context: Context): void {
 
     it('gives back when the client closes, and says so when the work is done', async () => {
       const { client, raw, name, semaphore } = await prepared(context, 2);
-      const [entered, finish] = [gate(), gate()];
+      const [entered, enteredToo, finish] = [gate(), gate(), gate()];
       const why = new Error('of the work');
       const steady = semaphore.withPermit(async () => {
         entered.open();
@@ -338,11 +338,12 @@ export function describeSemaphore(context: Context): void {
         return 'done';
       });
       const failing = semaphore.withPermit(async () => {
+        enteredToo.open();
         await finish.opened;
         throw why;
       });
-      await entered.opened;
-      await eventually(async () => (await stored(raw, name)) === 0);
+      await Promise.all([entered.opened, enteredToo.opened]);
+      expect(await stored(raw, name)).toBe(0);
       await client.close();
       expect(await stored(raw, name)).toBe(2);
       finish.open();
