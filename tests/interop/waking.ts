@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
 import type { Interop } from './context.ts';
 import { javaLock } from './java-objects.ts';
-import { kindsOf } from './kinds.ts';
+import { kindsOf, WRITE } from './kinds.ts';
 import { expectWokenByMessage, LEASE_MS, untilListening, wakeUpMs } from './moments.ts';
 import { PLAIN_AND_BRACED } from './names.ts';
 
@@ -82,7 +82,14 @@ export function describeWaking(interop: Interop): void {
       });
       await Promise.all(threads.map((lock) => lock.untilAsleep()));
       await first.unlock();
-      await Promise.all([...theirVisits, ...ourVisits]);
+      const visited = Promise.all([...theirVisits, ...ourVisits]).then(() => true);
+      // A thread of Java that is just going to sleep misses the message of a writer, which wakes all who sleep and
+      // leaves nothing behind. The next release wakes it; here there may be none, so there is one now and then.
+      const next = () => new Promise<false>((resolve) => setTimeout(() => resolve(false), 1_000));
+      while (kind === WRITE && !(await Promise.race([visited, next()]))) {
+        await (await ours.tryLock(LEASE))?.unlock();
+      }
+      await visited;
       expect(await ours.isLocked()).toBe(false);
     });
   });
