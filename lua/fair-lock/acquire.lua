@@ -36,7 +36,7 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local now = nowMs()
-local head = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
 local remainingMs = redis.call('PTTL', lock)
 local isFree = remainingMs == -2
 if isFree and (not head or head == owner) then
@@ -47,8 +47,7 @@ if isFree and (not head or head == owner) then
   end)
   return { 'held' }
 end
-if isFree then
-  -- It may not know: it has just become the head, or it sleeps without a limit, as older clients of Redisson do.
+if isFree and swept then
   callHead(head, publish, channel)
 end
 if waitMs == 0 then

@@ -43,11 +43,12 @@ local function handBack(timeouts, waiters, waitMs)
   end
 end
 
--- Drops the dead from the head of the queue; answers the new head. Whoever asks is alive, however long it was not
--- heard of.
+-- Drops the dead from the head of the queue; answers the new head, and whether anybody was dropped. Whoever
+-- asks is alive, however long it was not heard of.
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
+  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -65,12 +66,13 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
+    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head
+  return head, swept
 end
 
 -- Takes a waiter out of the queue, wherever it stands; answers whether it was in it.

@@ -286,7 +286,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '11e36c356c8774d6b5dad9a45f91fa2deb4ff931',
+  sha1: '6c09cd884e6d39f263ea35ab162527ee9111ceec',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -362,6 +362,7 @@ end
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
+  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -378,12 +379,13 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
+    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head
+  return head, swept
 end
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)
@@ -464,7 +466,7 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local now = nowMs()
-local head = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
 local remainingMs = redis.call('PTTL', lock)
 local isFree = remainingMs == -2
 if isFree and (not head or head == owner) then
@@ -475,7 +477,7 @@ if isFree and (not head or head == owner) then
   end)
   return { 'held' }
 end
-if isFree then
+if isFree and swept then
   callHead(head, publish, channel)
 end
 if waitMs == 0 then
@@ -505,7 +507,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'free' }
 >({
   name: 'fair-lock/force-release',
-  sha1: '2733b58a368c84134af759128ee3eee1a703d9e5',
+  sha1: '803045f7dda1f4d2b4af6df240d9c3ed9dc9eb22',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
   args: [['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -573,6 +575,7 @@ end
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
+  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -589,12 +592,13 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
+    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head
+  return head, swept
 end
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)
@@ -641,7 +645,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: '5cb8524144823778f066e616caafcd451756e408',
+  sha1: '17f7315e036226398e81c10292b80786747cf45c',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -711,6 +715,7 @@ end
 local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
   local dropSilent = mayDropSilent(seen, now, silentMs)
   local handedBackMs = 0
+  local swept = false
   local head = redis.call('LINDEX', queue, 0)
   while head and head ~= asking do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
@@ -727,12 +732,13 @@ local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, head)
     forget(seen, head)
+    swept = true
     head = redis.call('LINDEX', queue, 0)
   end
   if handedBackMs > 0 then
     handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
   end
-  return head
+  return head, swept
 end
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)

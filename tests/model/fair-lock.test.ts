@@ -113,7 +113,7 @@ function asking(owner: string, isWaiting: boolean, deliveries: number): Step {
       if (isTurn) {
         leave(model, owner);
         model.holder = owner;
-      } else if (model.holder === null) callHead(model);
+      }
       const isHeld = model.holder === owner;
       expect(await asked).toMatchObject({ status: isHeld ? 'held' : 'busy' });
       if (isHeld || !isWaiting) continue;
