@@ -8,10 +8,10 @@
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
-import { deadlineOf } from './lease.ts';
 import { persist } from './persist.ts';
 import type { TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
+import { Term } from './term.ts';
 
 /** An entry of a tenure: what the user's handle stands on. */
 export interface Entry {
@@ -42,15 +42,7 @@ export class Tenure {
   readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
-  /** Until when the lease can be relied on. */
-  #leaseDeadline: number;
-  /** Until when the server's last word can, where it may forget what it said. */
-  #wordDeadline = Number.POSITIVE_INFINITY;
-  /** When somebody else may be let in for want of another word. */
-  #wordEndsAt = Number.POSITIVE_INFINITY;
-  /** When the lease that the server last confirmed ends there, and how long it was. */
-  #leaseEndsAt: number;
-  #leaseMs: number;
+  readonly #term: Term;
   /** What the lease clock had added for suspended time when the deadline was last set. */
   #suspendedMs: number;
   #cancelDeadline: CancelTimer | undefined;
@@ -67,10 +59,8 @@ export class Tenure {
     this.token = grant.token;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
-    this.#leaseDeadline = deadlineOf(grant.sentAt, grant.leaseMs);
-    this.#heard(grant.sentAt, grant.leaseMs);
-    this.#leaseEndsAt = grant.sentAt + grant.leaseMs;
-    this.#leaseMs = grant.leaseMs;
+    const graceMs = protocol.guarded?.graceMs ?? Number.POSITIVE_INFINITY;
+    this.#term = new Term(graceMs, grant.sentAt, grant.leaseMs);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
     this.#entries.add(first);
     runtime.tenures.add(this);
@@ -81,7 +71,7 @@ export class Tenure {
 
   /** Milliseconds that the server still owes it, by the lease that was last confirmed; at least 1. */
   get leaseLeftMs(): number {
-    return Math.max(1, Math.ceil(this.#leaseEndsAt - this.#runtime.leaseClock.now()));
+    return Math.max(1, Math.ceil(this.#term.leaseEndsAt - this.#runtime.leaseClock.now()));
   }
 
   /** Whether an entry without a lease of its own lasts: the watchdog then gives it new leases. */
@@ -107,7 +97,7 @@ export class Tenure {
   /** Milliseconds until the holder must stop relying on it; 0 once lost or released. */
   get remainingMs(): number {
     if (this.#state !== 'held') return 0;
-    return Math.max(0, this.#deadline - this.#runtime.leaseClock.now());
+    return Math.max(0, this.#term.deadline - this.#runtime.leaseClock.now());
   }
 
   /** @throws LeaseLostError when it is lost, also when nothing has noticed yet because the process slept */
@@ -118,11 +108,9 @@ export class Tenure {
 
   /** A lease that was asked for at `sentAt` has been confirmed. */
   prolonged(sentAt: number, leaseMs: number): void {
-    this.#leaseEndsAt = Math.max(this.#leaseEndsAt, sentAt + leaseMs);
-    this.#leaseMs = Math.max(this.#leaseMs, leaseMs);
+    this.#term.confirmed(sentAt, leaseMs);
     if (this.isStillHeld()) {
-      this.#leaseDeadline = Math.max(this.#leaseDeadline, deadlineOf(sentAt, leaseMs));
-      this.#heard(sentAt, leaseMs);
+      this.#term.relyOn(sentAt, leaseMs);
       this.#suspendedMs = this.#runtime.leaseClock.suspendedMs;
       this.renewalFailing = false;
     } else if (this.#state === 'lost') {
@@ -223,12 +211,11 @@ export class Tenure {
     for (const entry of [...this.#entries]) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
-    const isOnlyUnheard =
-      (reason === 'expired' || reason === 'suspended') && this.#wordEndsAt < this.#leaseEndsAt;
+    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#term.outlastsWord;
     if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {
       // A renewal whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
       // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.
-      const leftMs = Math.min(this.#leaseEndsAt, this.#wordEndsAt) - this.#runtime.leaseClock.now();
+      const leftMs = this.#term.endsAt - this.#runtime.leaseClock.now();
       this.#runtime.clock.after(Math.max(0, leftMs), () => this.#releaseInBackground());
     }
   }
@@ -242,8 +229,8 @@ export class Tenure {
       this.#state = 'over';
       this.#stopTimers();
     }
-    const [owner, leaseMs] = [this.owner, this.#leaseMs];
-    return { owner, sentAt: this.#leaseEndsAt - leaseMs, leaseMs, token: this.token };
+    const { leaseMs, leaseEndsAt } = this.#term;
+    return { owner: this.owner, sentAt: leaseEndsAt - leaseMs, leaseMs, token: this.token };
   }
 
   /** Loses it on purpose: the holder is told first, then the server is. */
@@ -255,29 +242,12 @@ export class Tenure {
   /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
   isStillHeld(now: number = this.#runtime.leaseClock.now()): boolean {
     if (this.#state !== 'held') return false;
-    const deadline = this.#deadline;
+    const { deadline } = this.#term;
     if (now < deadline) return true;
     const awakeAt = this.#runtime.clock.now() + this.#suspendedMs;
     if (awakeAt < deadline) this.lose('suspended');
     else this.lose(this.#isRenewalOverdue ? 'unreachable' : 'expired');
     return false;
-  }
-
-  get #deadline(): number {
-    return Math.min(this.#leaseDeadline, this.#wordDeadline);
-  }
-
-  /**
-   * The server said, to what was sent then, that it is held: within a grace it does not let anybody else in. Nor
-   * within the lease it was asked for; of a longer one, given by another server before, it may know nothing.
-   */
-  #heard(sentAt: number, leaseMs: number): void {
-    const { guarded } = this.protocol;
-    if (guarded === undefined) return;
-    const reliableMs = Math.min(leaseMs, guarded.graceMs);
-    const isFirst = this.#wordEndsAt === Number.POSITIVE_INFINITY;
-    this.#wordDeadline = Math.max(isFirst ? 0 : this.#wordDeadline, deadlineOf(sentAt, reliableMs));
-    this.#wordEndsAt = Math.max(isFirst ? 0 : this.#wordEndsAt, sentAt + reliableMs);
   }
 
   /** Renewals failed, or the one that is under way has not been answered. */
@@ -286,7 +256,7 @@ export class Tenure {
   }
 
   #armDeadline(): void {
-    const leftMs = this.#deadline - this.#runtime.leaseClock.sendTime();
+    const leftMs = this.#term.deadline - this.#runtime.leaseClock.sendTime();
     this.#cancelDeadline = this.#runtime.clock.after(Math.max(0, leftMs), () => {
       // Renewals move the deadline, not the timer: most of the time there is just more to wait for.
       if (this.isStillHeld()) this.#armDeadline();
@@ -318,7 +288,7 @@ export class Tenure {
       return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
       // The count is set to what it is by then; after the last release there is nothing to set.
-      this.#runtime.settler.settle(what, this.#leaseMs, async () => this.isHeld && leave());
+      this.#runtime.settler.settle(what, this.#term.leaseMs, async () => this.isHeld && leave());
       throw error;
     }
   }
@@ -341,7 +311,7 @@ export class Tenure {
     this.#state = 'over';
     this.#stopTimers();
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
-    const rememberMs = this.#doubtful ? barMs(this.#leaseMs) : this.#runtime.rememberMs;
+    const rememberMs = this.#doubtful ? barMs(this.#term.leaseMs) : this.#runtime.rememberMs;
     try {
       const answer = await this.#ask(`release "${this.protocol.name}"`, async () => {
         const released = await this.protocol.release(this.owner, rememberMs);
@@ -362,7 +332,7 @@ export class Tenure {
   }
 
   #releaseInBackground(): void {
-    bar(this.#runtime, this.protocol, this.owner, this.#leaseMs);
+    bar(this.#runtime, this.protocol, this.owner, this.#term.leaseMs);
   }
 
   #ask<T>(what: string, call: () => Promise<T>): Promise<T> {
