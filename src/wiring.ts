@@ -63,11 +63,10 @@ export class Wiring {
   constructor({ id, driver, settings, clock, report, warnings, expectedReplicas }: Parts) {
     const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName, shardedPubSub } = { ...DEFAULTS, ...settings };
     const { replicas, replicaTimeoutMs, guard } = { ...DEFAULTS, ...settings };
-    const isCluster = driver.topology === 'cluster';
     this.#report = report;
-    this.isSharded = shardedPubSub !== false && isCluster;
+    this.isSharded = shardedPubSub !== false && driver.topology === 'cluster';
     const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
-    this.guard = new Guard({ clock, graceMs, isCluster, keyPrefix: driver.keyPrefix });
+    this.guard = new Guard({ clock, graceMs, driver });
     this.#isGuarded = guard !== false;
     this.preflight = new Preflight({
       driver: withDeadline(driver, clock, commandTimeoutMs),
@@ -84,7 +83,7 @@ export class Wiring {
       },
       keyFor: (text) => this.guard.termsFor(text).key,
       onPrimary: ({ node, replicationId, replicas: connected }) => {
-        this.guard.saw(replicationId);
+        this.guard.sawAt(node, replicationId);
         if (connected !== null) acknowledgement?.counted(node, connected);
       },
     });
@@ -155,7 +154,7 @@ export class Wiring {
 
   async #countReplicas(key: string): Promise<number | null> {
     const { server, replicas } = await inspectPrimary.run(this.driver, { lock: key }, {});
-    this.guard.saw(server);
+    this.guard.saw(key, server);
     return server === '' ? null : replicas;
   }
 

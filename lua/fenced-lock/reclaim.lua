@@ -1,5 +1,4 @@
 --- Gives a holder back what a server that took over, or started anew, does not know of, together with its token.
---- Only within the grace; a hold that was ended meanwhile does not begin again.
 ---
 --- @key lock      hash    owner -> hold count; its TTL is the lease
 --- @key ended     string  there once this owner's hold is over
@@ -12,9 +11,7 @@
 --- @arg graceMs   integer
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
---- @include lib/raise-lease
---- @include lib/grant-lease
---- @include lib/grace
+--- @include lib/reclaim-hold
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
 end
@@ -27,18 +24,4 @@ if (tonumber(known or '0') or token) < token then
     redis.call('SET', last, string.format('%.0f', token))
   end
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  raiseLease(lock, leaseMs)
-  return { 'held' }
-end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
-  return { 'lost' }
-end
-if redis.call('EXISTS', lock) == 1 then
-  return { 'taken' }
-end
-redis.call('HSET', lock, owner, count)
-grantLease(lock, leaseMs, function()
-  redis.call('DEL', lock)
-end)
-return { 'held' }
+return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)

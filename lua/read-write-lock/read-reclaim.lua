@@ -1,5 +1,4 @@
---- Gives a reader back what a server that took over, or started anew, does not know of. Only within the grace,
---- when no writer can have been let in; a hold that was ended meanwhile does not begin again.
+--- Gives a reader back what a server that took over, or started anew, does not know of.
 ---
 --- @key lock      hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @key ended     string  there once this owner's hold is over
@@ -13,7 +12,7 @@
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/read-holds
 --- @include lib/grant-lease
---- @include lib/grace
+--- @include lib/come-back
 if leaseMs < 1 or graceMs < 1 or #holds < 1 then
   return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
 end
@@ -24,7 +23,7 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   raiseToHolds(lock, leaseMs, holds, 1, #holds)
   return { 'held' }
 end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local mode = redis.call('HGET', lock, 'mode')

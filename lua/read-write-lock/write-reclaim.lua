@@ -1,5 +1,4 @@
---- Gives a writer back what a server that took over, or started anew, does not know of. Only within the grace,
---- when nobody else can have been let in; a hold that was ended meanwhile does not begin again.
+--- Gives a writer back what a server that took over, or started anew, does not know of.
 ---
 --- @key lock      hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @key ended     string  there once this owner's hold is over
@@ -13,7 +12,7 @@
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/raise-lease
 --- @include lib/grant-lease
---- @include lib/grace
+--- @include lib/come-back
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
 end
@@ -21,7 +20,7 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 -- What it holds for reading may have come back before, and then stands there alone, beside the mode.

@@ -59,7 +59,7 @@ export class Granting {
         .behind(guardCheck, 'settled')
         .run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
       if (!('server' in reply)) return reply as Reply;
-      this.#guard.saw(reply.server);
+      this.#guard.saw(place.key, reply.server);
       return { status: 'busy', remainingMs: reply.remainingMs };
     });
   }

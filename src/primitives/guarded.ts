@@ -34,7 +34,7 @@ export function guardedBy({ driver, guard }: Wire, key: string, reclaim: Reclaim
     async isGrace() {
       const terms = split(guard.termsFor(key));
       const reply = await guardCheck.run(driver, terms.guard, terms.grace);
-      if (reply.status === 'grace') guard.saw(reply.server);
+      if (reply.status === 'grace') guard.saw(key, reply.server);
       return reply.status === 'grace';
     },
   };

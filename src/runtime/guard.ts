@@ -6,6 +6,7 @@
  * grace, and lets holders come back. That is decided on the server, from its replication id and a record in the
  * lock's own slot. Holders do their part by being confirmed at least once in every grace, or giving up.
  */
+import type { Driver } from '../drivers/driver.ts';
 import { slotOf, tagOfSlot } from '../slots.ts';
 import type { Clock } from './clock.ts';
 
@@ -20,8 +21,13 @@ export interface GuardTerms {
 export interface GuardSettings {
   readonly clock: Clock;
   readonly graceMs: number;
-  readonly isCluster: boolean;
-  readonly keyPrefix: string;
+  readonly driver: Pick<Driver, 'topology' | 'keyPrefix' | 'nodeOf' | 'nodes'>;
+}
+
+/** A server, by its replication id: never used again, and another one after every promotion and restart. */
+interface InCharge {
+  readonly server: string;
+  readonly since: number;
 }
 
 const RECORD = 'holdfast_guard';
@@ -29,33 +35,49 @@ const RECORD = 'holdfast_guard';
 export class Guard {
   readonly graceMs: number;
   readonly #clock: Clock;
-  readonly #isCluster: boolean;
-  readonly #keyPrefix: string;
-  /** When each server in charge was first seen. Ids are never used again. */
-  readonly #seenSince = new Map<string, number>();
+  readonly #driver: GuardSettings['driver'];
+  /** Who is in charge of what each node had. Only those are told to scripts, so that it does not grow. */
+  readonly #inCharge = new Map<string, InCharge>();
 
-  constructor({ clock, graceMs, isCluster, keyPrefix }: GuardSettings) {
+  constructor({ clock, graceMs, driver }: GuardSettings) {
     this.graceMs = graceMs;
     this.#clock = clock;
-    this.#isCluster = isCluster;
-    this.#keyPrefix = keyPrefix;
+    this.#driver = driver;
   }
 
-  /** A server with this id is in charge. */
-  saw(server: string): void {
-    if (server !== '' && !this.#seenSince.has(server)) this.#seenSince.set(server, this.#clock.now());
+  /** The server that has this key said who it is. */
+  saw(key: string, server: string): void {
+    // Who has just taken a slot over is still found by its former node: it must not displace the server there.
+    for (const known of this.#inCharge.values()) if (known.server === server) return;
+    this.sawAt(this.#driver.nodeOf(key), server);
+  }
+
+  /** The server at this node said who it is, or nothing where it does not tell. */
+  sawAt(node: string, server: string): void {
+    const known = this.#inCharge.get(node);
+    if (server === '' || known?.server === server) return;
+    if (known === undefined) this.#forgetFormerNodes();
+    this.#inCharge.set(node, { server, since: this.#clock.now() });
   }
 
   /** How the server that has this key is to be judged. */
   termsFor(key: string): GuardTerms {
     const now = this.#clock.now();
     const trusted: string[] = [];
-    for (const [server, since] of this.#seenSince) if (now - since > this.graceMs) trusted.push(server);
+    for (const { server, since } of this.#inCharge.values()) {
+      if (now - since > this.graceMs) trusted.push(server);
+    }
     return { key: this.#recordFor(key), graceMs: this.graceMs, trusted: trusted.join(' ') };
+  }
+
+  #forgetFormerNodes(): void {
+    const nodes = new Set(this.#driver.nodes());
+    for (const node of this.#inCharge.keys()) if (!nodes.has(node)) this.#inCharge.delete(node);
   }
 
   /** One record for each server, or for each slot: what a script looks at must be where the lock is. */
   #recordFor(key: string): string {
-    return this.#isCluster ? `${RECORD}:{${tagOfSlot(slotOf(key))}}` : `${this.#keyPrefix}${RECORD}`;
+    const { topology, keyPrefix } = this.#driver;
+    return topology === 'cluster' ? `${RECORD}:{${tagOfSlot(slotOf(key))}}` : `${keyPrefix}${RECORD}`;
   }
 }

@@ -885,7 +885,7 @@ return { 'token', redis.call('GET', token) or '0' }
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of, together with its token. Only within the grace; a hold that was ended meanwhile does not begin again. */
+/** Gives a holder back what a server that took over, or started anew, does not know of, together with its token. */
 export const fencedLockReclaim = defineScript<
   { lock: string; ended: string; last: string; guard: string },
   { owner: string; count: number; token: number; leaseMs: number; graceMs: number; trusted: string },
@@ -894,7 +894,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '297012f48e85919e79f9679413f251d78f4fdef7',
+  sha1: '64a3f3a3d78ba4d8a0de5eccd3b0db8c61ddce22',
   keys: ['lock', 'ended', 'last', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -969,6 +969,26 @@ local function graceLeft(guard, graceMs, trusted)
   end
   return endsAt - now, id
 end
+local function mayComeBack(ended, guard, graceMs, trusted)
+  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+end
+local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    raiseLease(lock, leaseMs)
+    return { 'held' }
+  end
+  if not mayComeBack(ended, guard, graceMs, trusted) then
+    return { 'lost' }
+  end
+  if redis.call('EXISTS', lock) == 1 then
+    return { 'taken' }
+  end
+  redis.call('HSET', lock, owner, count)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
+  return { 'held' }
+end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
 end
@@ -980,21 +1000,7 @@ if (tonumber(known or '0') or token) < token then
     redis.call('SET', last, string.format('%.0f', token))
   end
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  raiseLease(lock, leaseMs)
-  return { 'held' }
-end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
-  return { 'lost' }
-end
-if redis.call('EXISTS', lock) == 1 then
-  return { 'taken' }
-end
-redis.call('HSET', lock, owner, count)
-grantLease(lock, leaseMs, function()
-  redis.call('DEL', lock)
-end)
-return { 'held' }
+return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 `,
 });
 
@@ -1586,7 +1592,7 @@ return { 'held' }
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of. Only within the grace, when nobody else can have been let in; a hold that was ended meanwhile does not begin again. */
+/** Gives a holder back what a server that took over, or started anew, does not know of. */
 export const lockReclaim = defineScript<
   { lock: string; ended: string; guard: string },
   { owner: string; count: number; leaseMs: number; graceMs: number; trusted: string },
@@ -1595,7 +1601,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: '1471b6f8c3b22209cbcd4eaa5339bc504bf29abd',
+  sha1: 'cdbc64740d21e73977514008fabe13d2cf8cdedd',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1667,24 +1673,30 @@ local function graceLeft(guard, graceMs, trusted)
   end
   return endsAt - now, id
 end
+local function mayComeBack(ended, guard, graceMs, trusted)
+  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+end
+local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    raiseLease(lock, leaseMs)
+    return { 'held' }
+  end
+  if not mayComeBack(ended, guard, graceMs, trusted) then
+    return { 'lost' }
+  end
+  if redis.call('EXISTS', lock) == 1 then
+    return { 'taken' }
+  end
+  redis.call('HSET', lock, owner, count)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
+  return { 'held' }
+end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  raiseLease(lock, leaseMs)
-  return { 'held' }
-end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
-  return { 'lost' }
-end
-if redis.call('EXISTS', lock) == 1 then
-  return { 'taken' }
-end
-redis.call('HSET', lock, owner, count)
-grantLease(lock, leaseMs, function()
-  redis.call('DEL', lock)
-end)
-return { 'held' }
+return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 `,
 });
 
@@ -4151,7 +4163,7 @@ return { 'held' }
 `,
 });
 
-/** Gives a reader back what a server that took over, or started anew, does not know of. Only within the grace, when no writer can have been let in; a hold that was ended meanwhile does not begin again. */
+/** Gives a reader back what a server that took over, or started anew, does not know of. */
 export const readWriteLockReadReclaim = defineScript<
   { lock: string; ended: string; guard: string; holds: readonly string[] },
   { owner: string; writer: string; leaseMs: number; graceMs: number; trusted: string },
@@ -4160,7 +4172,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: 'a9eeaa85398df5c64c21d234aa7d555d9df1690d',
+  sha1: '1099614ec30b959883047cc6c46e8825c79526b9',
   keys: ['lock', 'ended', 'guard'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
@@ -4260,6 +4272,9 @@ local function graceLeft(guard, graceMs, trusted)
   end
   return endsAt - now, id
 end
+local function mayComeBack(ended, guard, graceMs, trusted)
+  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+end
 if leaseMs < 1 or graceMs < 1 or #holds < 1 then
   return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
 end
@@ -4270,7 +4285,7 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   raiseToHolds(lock, leaseMs, holds, 1, #holds)
   return { 'held' }
 end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local mode = redis.call('HGET', lock, 'mode')
@@ -4731,7 +4746,7 @@ return { 'busy', redis.call('PTTL', lock), mode }
 `,
 });
 
-/** Gives a writer back what a server that took over, or started anew, does not know of. Only within the grace, when nobody else can have been let in; a hold that was ended meanwhile does not begin again. */
+/** Gives a writer back what a server that took over, or started anew, does not know of. */
 export const readWriteLockWriteReclaim = defineScript<
   { lock: string; ended: string; guard: string },
   { owner: string; reader: string; count: number; leaseMs: number; graceMs: number; trusted: string },
@@ -4740,7 +4755,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: 'a0fc89ed9e7ab81f2a0c09c5747b23b27ce1cf4b',
+  sha1: 'c77d068c363b02f2a119e44dab58dd9177c85a81',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -4813,6 +4828,9 @@ local function graceLeft(guard, graceMs, trusted)
   end
   return endsAt - now, id
 end
+local function mayComeBack(ended, guard, graceMs, trusted)
+  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
 end
@@ -4820,7 +4838,7 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local fields = redis.call('HLEN', lock)
@@ -5575,7 +5593,7 @@ return { 'released', announce(publish, channel, '0') }
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of. Only within the grace, when nobody else can have been let in; a hold that was ended meanwhile does not begin again. */
+/** Gives a holder back what a server that took over, or started anew, does not know of. */
 export const simpleLockReclaim = defineScript<
   { lock: string; ended: string; guard: string },
   { owner: string; leaseMs: number; graceMs: number; trusted: string },
@@ -5584,7 +5602,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: '43cc27b2a84686a15b5e0d255a941abeda959469',
+  sha1: 'e5eab7c6b09f5370a1cbcf4321ad6f838488005a',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -5643,6 +5661,9 @@ local function graceLeft(guard, graceMs, trusted)
   end
   return endsAt - now, id
 end
+local function mayComeBack(ended, guard, graceMs, trusted)
+  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+end
 if leaseMs < 1 or graceMs < 1 then
   return redis.error_reply('ERR a lease and a grace must be positive')
 end
@@ -5651,7 +5672,7 @@ if holder == owner then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if redis.call('EXISTS', ended) == 1 or graceLeft(guard, graceMs, trusted) == 0 then
+if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 if holder then

@@ -32,7 +32,8 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
     count: () => server.count(),
     onUnavailable: (why) => complaints.push(why),
   });
-  const guard = new Guard({ clock, graceMs: GRACE_MS, isCluster: false, keyPrefix: 'raw:' });
+  const oneServer = { topology: 'standalone', keyPrefix: 'raw:', nodeOf: () => '', nodes: () => [''] } as const;
+  const guard = new Guard({ clock, graceMs: GRACE_MS, driver: oneServer });
   const granting = new Granting(driver, acknowledgement, isGuarded ? guard : undefined);
   const plain = new Granting(driver, undefined, isGuarded ? guard : undefined);
   const lock = (by = granting) => watchPromise(by.lock(PLACE, lockAcquire, KEYS, ARGS));
@@ -201,7 +202,7 @@ describe('a server that refuses to wait', () => {
 describe('behind the guard', () => {
   it('the server is told the record of the client, its grace, and whom it trusts', async () => {
     const { clock, driver, guard, lock, plain } = setUp({ isGuarded: true });
-    guard.saw(SERVER);
+    guard.saw('raw:orders', SERVER);
     clock.jump(GRACE_MS + 1);
     let said: unknown[] = [];
     driver.reply = async (_sha1, keys, args) => {

@@ -5,54 +5,96 @@ import { slotOf } from '../../../src/slots.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 
 const GRACE_MS = 30_000;
-const [X, Y] = ['ab'.repeat(20), 'cd'.repeat(20)];
+const [X, Y, Z] = ['ab'.repeat(20), 'cd'.repeat(20), 'ef'.repeat(20)];
 
+/** The keys of a Cluster are where `homes` says, or else on `A`; one server has no name. */
 function setUp({ isCluster = false, keyPrefix = '' } = {}) {
   const clock = new ManualClock();
-  const guard = new Guard({ clock, graceMs: GRACE_MS, isCluster, keyPrefix });
-  return { clock, guard, trusted: () => guard.termsFor('a').trusted };
+  const homes = new Map<string, string>();
+  const nodes = isCluster ? ['A', 'B'] : [''];
+  const driver = {
+    topology: isCluster ? 'cluster' : 'standalone',
+    keyPrefix,
+    nodeOf: (key: string) => (isCluster ? (homes.get(key) ?? 'A') : ''),
+    nodes: () => nodes,
+  } as const;
+  const guard = new Guard({ clock, graceMs: GRACE_MS, driver });
+  return { clock, guard, homes, nodes, trusted: () => guard.termsFor('a').trusted };
 }
 
 describe('a server in charge', () => {
   it('is trusted once it was seen for longer than a grace, and not before', () => {
     const { clock, guard, trusted } = setUp();
-    guard.saw(X);
+    guard.saw('a', X);
     clock.jump(GRACE_MS);
     expect(trusted()).toBe('');
     clock.jump(1);
     expect(trusted()).toBe(X);
   });
 
-  it('is seen since the first time, however often it is seen', () => {
+  it('is seen since the first time, however often it is seen, and in whichever way', () => {
     const { clock, guard, trusted } = setUp();
-    guard.saw(X);
+    guard.saw('a', X);
     clock.jump(GRACE_MS);
-    guard.saw(X);
+    guard.saw('b', X);
+    guard.sawAt('', X);
     clock.jump(1);
     expect(trusted()).toBe(X);
   });
 
   it('is trusted for itself: a grace of one is none of another', () => {
-    const { clock, guard, trusted } = setUp();
-    guard.saw(X);
+    const { clock, guard, trusted } = setUp({ isCluster: true });
+    guard.sawAt('A', X);
     clock.jump(GRACE_MS + 1);
-    guard.saw(Y);
+    guard.sawAt('B', Y);
     expect(trusted()).toBe(X);
     clock.jump(GRACE_MS + 1);
     expect(trusted().split(' ').sort()).toEqual([X, Y]);
   });
 
+  it('takes the place of the one before it, and has to be seen for a grace of its own', () => {
+    const { clock, guard, trusted } = setUp();
+    guard.saw('a', X);
+    clock.jump(GRACE_MS + 1);
+    guard.saw('a', Y);
+    expect(trusted()).toBe('');
+    clock.jump(GRACE_MS + 1);
+    expect(trusted()).toBe(Y);
+  });
+
+  it('is no longer spoken of once its node is gone, so that failovers do not add up', () => {
+    const { clock, guard, homes, nodes, trusted } = setUp({ isCluster: true });
+    guard.sawAt('A', X);
+    guard.sawAt('B', Y);
+    nodes.splice(0, 2, 'C', 'B');
+    homes.set('a', 'C');
+    guard.saw('a', Z);
+    clock.jump(GRACE_MS + 1);
+    expect(trusted().split(' ').sort()).toEqual([Y, Z]);
+  });
+
+  it('does not displace the one at whose node a slot is still looked for that has moved to it', () => {
+    const { clock, guard, homes, trusted } = setUp({ isCluster: true });
+    guard.sawAt('A', X);
+    guard.sawAt('B', Y);
+    clock.jump(GRACE_MS + 1);
+    homes.set('moved', 'A');
+    guard.saw('moved', Y);
+    expect(trusted().split(' ').sort()).toEqual([X, Y]);
+  });
+
   it('that tells no id is nobody', () => {
     const { clock, guard, trusted } = setUp();
-    guard.saw('');
-    guard.saw(X);
+    guard.sawAt('', X);
+    guard.saw('a', '');
+    guard.sawAt('', '');
     clock.jump(GRACE_MS + 1);
     expect(trusted()).toBe(X);
   });
 
   it('is not trusted for time that the machine slept', () => {
     const { clock, guard, trusted } = setUp();
-    guard.saw(X);
+    guard.saw('a', X);
     clock.suspend(GRACE_MS + 1);
     expect(trusted()).toBe('');
   });

@@ -1,0 +1,22 @@
+--- Gives a hold back where a lock is a hash with its owner for the one field.
+---
+--- @include lib/raise-lease
+--- @include lib/grant-lease
+--- @include lib/come-back
+local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    raiseLease(lock, leaseMs)
+    return { 'held' }
+  end
+  if not mayComeBack(ended, guard, graceMs, trusted) then
+    return { 'lost' }
+  end
+  if redis.call('EXISTS', lock) == 1 then
+    return { 'taken' }
+  end
+  redis.call('HSET', lock, owner, count)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
+  return { 'held' }
+end
