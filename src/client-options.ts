@@ -15,15 +15,15 @@ export interface ClientOptions {
   /** How long a fair waiter may be silent before others skip it, by Redisson's rules; 300 000. */
   fairWaitMs?: number | undefined;
   /**
-   * Replica acknowledgements without which an acquisition is undone: a number, `'majority'` of all servers, or
-   * `'auto'`, the default: one, where a replica is connected.
+   * Replica acknowledgements without which an acquisition is undone: a number, 0 for none, `'majority'` of all servers,
+   * or `'auto'`, the default: one, where a replica is connected.
    */
   replicas?: number | 'auto' | 'majority' | undefined;
   /** How long to wait for them; 1 000. */
   replicaTimeoutMs?: number | undefined;
   /**
    * Keeps locks through failovers and restarts: for a grace after one, holders come back and nobody else is let in.
-   * All clients of the server must have it, with the same grace; 30 000 unless told otherwise. Off by default.
+   * Default: false. `true` uses a grace of 30 000 ms; `{ graceMs }` sets another. Must be the same on all clients.
    */
   guard?: boolean | { readonly graceMs: number } | undefined;
   /** In a Cluster: sharded channels where the server has them, as Redisson does, or never. `'auto'`. */

@@ -88,9 +88,10 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Connects with connections of our own, and resolves when the server has answered.
+   * Connects with connections of our own, made with ioredis, and resolves when the server has answered: one server,
+   * Sentinels, a Cluster, a fixed primary, or an embedded server for development.
    *
-   * @throws OptionError, or DriverError when the server cannot be reached
+   * @throws OptionError, or DriverError when the server cannot be reached or cannot do what was asked for
    */
   static async connect(target: string | Target, options?: ClientOptions): Promise<Holdfast> {
     const checked = checkSettings(options);
@@ -124,8 +125,13 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Uses a client you have: ioredis 5 or 6, iovalkey, node-redis 5 or 6. It is never closed nor reconfigured;
-   * what needs a connection of its own gets a duplicate of it.
+   * Uses a client you have. It is never closed or reconfigured; what needs a connection of its own gets one with the
+   * same settings.
+   *
+   * - ioredis 5 or 6, iovalkey: `new Redis(…)`, also with Sentinels, and `new Cluster(…)`
+   * - node-redis 5 or 6: `createClient`, `createClientPool`, `createSentinel`, `createCluster`
+   * - Valkey GLIDE 2: `GlideClient`, `GlideClusterClient`; or `{ client, config }` where the client does not show its
+   *   configuration, from which connections of our own are made
    *
    * @example
    * ```ts
@@ -394,11 +400,24 @@ export class Holdfast implements AsyncDisposable {
     });
   }
 
+  /**
+   * Calls the listener at every event of that name. What it throws becomes a warning of the process and changes nothing.
+   *
+   * @example
+   * ```ts
+   * client.on('lost', ({ name, reason }) => {
+   *   console.log(name, reason); // stuck forced
+   * });
+   * await client.getLock('stuck').lock();
+   * await client.getLock('stuck').forceUnlock();
+   * ```
+   */
   on<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
     this.#listeners.add(event, listener);
     return this;
   }
 
+  /** Stops calling a listener that was given to `on`. */
   off<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
     this.#listeners.remove(event, listener);
     return this;

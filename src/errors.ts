@@ -7,6 +7,7 @@
 
 const BRAND = Symbol.for('holdfast.error');
 
+/** The `code` of every error of this package; it never changes between versions. */
 export type ErrorCode =
   | 'ERR_ACQUIRE_TIMEOUT'
   | 'ERR_LEASE_LOST'
@@ -55,7 +56,7 @@ export interface HeldBy {
   readonly remainingMs?: number | undefined;
 }
 
-/** `withLock` waited for its `waitMs` and did not get the lock. */
+/** `withLock` or `withPermit` waited for its `waitMs` and did not get what it wanted. */
 export class AcquireTimeoutError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_ACQUIRE_TIMEOUT';
   override readonly name = 'AcquireTimeoutError';
@@ -142,7 +143,10 @@ export class NotHeldError extends HoldfastError {
   }
 }
 
-/** A non-reentrant lock was taken again by its owner. */
+/**
+ * A lock was taken by an owner that holds it already and cannot take it that way: again where it is not reentrant, to
+ * write while it only reads, or with a token while it is held without one.
+ */
 export class ReentryError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_REENTRY';
   override readonly name = 'ReentryError';
@@ -237,7 +241,7 @@ export class ClosedError extends HoldfastError {
   }
 }
 
-/** Refused before anything was sent. Also a `TypeError`. */
+/** Wrong use, nearly always refused before anything is sent. Also a `TypeError`. */
 export class OptionError extends TypeError {
   protected static readonly brandedCode = 'ERR_INVALID_OPTION';
   override readonly name = 'OptionError';

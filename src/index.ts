@@ -11,12 +11,14 @@ export type {
   SentinelTarget,
   ServerTarget,
 } from './drivers/address.ts';
+export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
 export { MemoryGuard } from './guards/memory-guard.ts';
 export { type SqlGuard, sqlGuard } from './guards/sql-guard.ts';
 export type { Capabilities } from './inspect/capabilities.ts';
 export type { Health, Problem } from './inspect/health.ts';
 export type { Description } from './inspect/locks.ts';
+export type { Persistence } from './inspect/server.ts';
 export type { AwaitOptions, CountDownLatch } from './primitives/count-down-latch.ts';
 export type { FencedHold, FencedLock, FencedLockOptions } from './primitives/fenced-lock.ts';
 export type { FencedRegister } from './primitives/fenced-register.ts';
@@ -49,3 +51,4 @@ export type { ClientEvents, WarningCode } from './runtime/events.ts';
 export type { Owner } from './runtime/owner.ts';
 export type { Target } from './target.ts';
 export type { Diagnostic } from './telemetry/channels.ts';
+export type { Listener } from './telemetry/listeners.ts';

@@ -7,8 +7,8 @@ import { Preflight } from './inspect/preflight.ts';
 import { checkGrace, checkName, checkSlots, DEFAULTS, type Settings } from './options.ts';
 import { Answers } from './primitives/answers.ts';
 import { Crowds } from './primitives/crowd.ts';
-import type { LockContext } from './primitives/exclusive-lock.ts';
 import { Granting } from './primitives/granting.ts';
+import type { LockContext } from './primitives/lock-context.ts';
 import { HeldPermits } from './primitives/permit.ts';
 import { renewPermits } from './primitives/permit-protocol.ts';
 import { renewReads } from './primitives/read-protocol.ts';
@@ -24,7 +24,9 @@ import type { Report } from './runtime/events.ts';
 import { Guard } from './runtime/guard.ts';
 import { OwnerNumbers, Sections } from './runtime/owner.ts';
 import type { Renew } from './runtime/protocol.ts';
+import { ReplicaCensus } from './runtime/replica-census.ts';
 import { Runtime } from './runtime/runtime.ts';
+import { WakeChannels } from './runtime/wake-channels.ts';
 import { inspectPrimary } from './scripts/generated.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 
@@ -53,18 +55,19 @@ export class Wiring {
   };
   readonly guard: Guard;
   readonly preflight: Preflight;
-  readonly isSharded: boolean;
   readonly #plain: Wire;
   readonly #guarded: Wire;
   readonly #isGuarded: boolean;
   readonly #report: Report;
-  #warnedOfPublish = false;
 
   constructor({ id, driver, settings, clock, report, warnings, expectedReplicas }: Parts) {
     const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName, shardedPubSub } = { ...DEFAULTS, ...settings };
-    const { replicas, replicaTimeoutMs, guard } = { ...DEFAULTS, ...settings };
+    const { replicas, guard } = { ...DEFAULTS, ...settings };
+    const patienceMs = Math.min(DEFAULTS.replicaTimeoutMs, Math.ceil(commandTimeoutMs / 2));
     this.#report = report;
-    this.isSharded = shardedPubSub !== false && driver.topology === 'cluster';
+    const isSharded = shardedPubSub !== false && driver.topology === 'cluster';
+    const channels = new WakeChannels(isSharded ? 'sharded' : 'plain');
+    const census = new ReplicaCensus({ clock, wish: replicas, expected: expectedReplicas });
     const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
     this.guard = new Guard({ clock, graceMs, driver });
     this.#isGuarded = guard !== false;
@@ -77,24 +80,24 @@ export class Wiring {
         library: driver.library,
         topology: driver.topology,
         replicas,
-        expectedReplicas,
         guard: { on: this.#isGuarded, graceMs },
-        isSharded: this.isSharded,
       },
+      census,
+      channels,
       keyFor: (text) => this.guard.termsFor(text).key,
       onPrimary: ({ node, replicationId, replicas: connected }) => {
         this.guard.sawAt(node, replicationId);
-        if (connected !== null) acknowledgement?.counted(node, connected);
+        if (connected !== null) census.counted(node, connected);
       },
     });
     this.driver = withDeadline(driver, clock, commandTimeoutMs, this.preflight);
-    const channels = this.isSharded ? 'sharded' : 'plain';
     this.runtime = new Runtime({
       driver: this.driver,
       clock,
       watchdogMs,
       commandTimeoutMs,
       report,
+      takeBack: (code) => warnings.forget(code),
       channels,
     });
     const numbers = new OwnerNumbers(id);
@@ -105,26 +108,26 @@ export class Wiring {
         ? undefined
         : new Acknowledgement({
             driver: this.driver,
-            clock,
-            wish: replicas,
-            timeoutMs: replicaTimeoutMs,
-            expected: expectedReplicas,
+            census,
+            timeoutMs: settings.replicaTimeoutMs ?? patienceMs,
             count: (key) => this.#countReplicas(key),
             onUnavailable: (why) => this.#warnOfReplicas(why),
           });
-
-    this.#plain = {
+    const wireWith = (guardOfLock?: Guard): Wire => ({
       driver: this.driver,
-      granting: new Granting(this.driver, acknowledgement),
-      publish: this.isSharded ? 'SPUBLISH' : 'PUBLISH',
+      granting: new Granting(this.driver, acknowledgement, guardOfLock),
+      guard: guardOfLock,
+      get publish() {
+        return channels.publish;
+      },
       rememberMs: this.runtime.rememberMs,
       commandTimeoutMs,
       fairWaitMs,
       rawName: (name) => checkSlots(driver.keyPrefix + checkName(mapName(name)), driver.topology),
       announced: (taken) => this.#announced(taken),
-    };
-    const granting = new Granting(this.driver, acknowledgement, this.guard);
-    this.#guarded = { ...this.#plain, granting, guard: this.guard };
+    });
+    this.#plain = wireWith();
+    this.#guarded = wireWith(this.guard);
     this.synchronizers = {
       runtime: this.runtime,
       numbers,
@@ -149,13 +152,14 @@ export class Wiring {
   wire(guarded = this.#isGuarded): Wire {
     if (!guarded) return this.#plain;
     checkGrace(this.runtime.watchdogMs, this.guard.graceMs);
+    this.preflight.expectGuard();
     return this.#guarded;
   }
 
   async #countReplicas(key: string): Promise<number | null> {
     const { server, replicas } = await inspectPrimary.run(this.driver, { lock: key }, {});
     this.guard.saw(key, server);
-    return server === '' ? null : replicas;
+    return replicas < 0 ? null : replicas;
   }
 
   #warnOfReplicas(why: unknown): void {
@@ -168,8 +172,7 @@ export class Wiring {
   }
 
   #announced(taken: number): void {
-    if (taken === 1 || this.#warnedOfPublish) return;
-    this.#warnedOfPublish = true;
+    if (taken === 1) return;
     this.#report('warning', {
       code: 'HOLDFAST_NO_PUBLISH',
       message:

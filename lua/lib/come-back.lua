@@ -3,5 +3,10 @@
 ---
 --- @include lib/grace
 local function mayComeBack(ended, guard, graceMs, trusted)
-  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  -- Nothing is there to delete, but a server that may not write refuses: its word must end nobody's hold.
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
 end

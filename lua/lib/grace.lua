@@ -7,10 +7,11 @@
 --- @include lib/now
 
 -- A server that was never promoted has forgotten nothing that was granted since it started. The uptime is the
--- difference of two times in whole seconds, and may be up to a second more than has passed.
+-- difference of two times in whole seconds, and may be up to a second more than has passed; a clock that was set
+-- back since the start makes it negative.
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 
 -- How long strangers are kept out, 0 when they are not, and the id of the server. Who is `trusted` has been seen
@@ -29,15 +30,18 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    -- A grace that came here with its slot, or that a promotion interrupts, goes by another clock.
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
     return 0, id
   end
-  -- Later than this it cannot end: the clock was set back, or the record is by that of another server.
+  -- Later than this it cannot end: the clock was set back.
   local latest = now + graceMs
   if reckoned ~= id or endsAt > latest then
     endsAt = math.min(endsAt, latest)

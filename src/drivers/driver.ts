@@ -3,8 +3,8 @@
  *
  * Every state change is a script and every wake-up a message, so a driver runs scripts and opens
  * connections of its own for what must not share one. It leaves deadlines to `deadline.ts`, replacing
- * broken connections to whoever opened them, and the meaning of a reply to `scripts/`. An adapter is about
- * a hundred lines.
+ * broken connections to whoever opened them, and the meaning of a reply to `scripts/`. Where one server is spoken to at
+ * a time, `one-server.ts` is the driver, and an adapter says only how to send a command and open a connection.
  */
 
 /** A script argument: text travels as UTF-8, a Buffer as its raw bytes. */

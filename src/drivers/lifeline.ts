@@ -65,6 +65,12 @@ export class Lifeline {
 /** The dedicated connections of one driver, so that closing it drops them all, also those still opening. */
 export class Lifelines {
   readonly #alive = new Set<Lifeline>();
+  #isOver = false;
+
+  /** All were destroyed, and none may follow them. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
 
   add(drop: () => void, onDown: ConnectionEvents['onDown']): Lifeline {
     const lifeline = new Lifeline(() => {
@@ -76,6 +82,7 @@ export class Lifelines {
   }
 
   destroyAll(): void {
+    this.#isOver = true;
     for (const lifeline of this.#alive) lifeline.destroy();
   }
 }

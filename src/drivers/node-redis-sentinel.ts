@@ -7,7 +7,7 @@
  * is found is left to the library.
  */
 import type { Driver, ScriptArgument, ScriptReply } from './driver.ts';
-import { NodeRedisDriver, type NodeRedisServer } from './node-redis.ts';
+import { driverOf, type NodeRedisServer } from './node-redis.ts';
 import { type NodeRedisClient, send } from './node-redis-connection.ts';
 
 /** What is used of a client made by `createSentinel`. */
@@ -81,5 +81,5 @@ class SentinelPrimary implements NodeRedisServer {
 
 /** Makes a driver of a Sentinel client of node-redis. */
 export function nodeRedisSentinelDriver(sentinel: NodeRedisSentinel): Driver {
-  return new NodeRedisDriver(new SentinelPrimary(sentinel));
+  return driverOf(new SentinelPrimary(sentinel));
 }

@@ -21,12 +21,11 @@ const ANY_LEADS_TO_PRIMARY = 2;
 const PRIMARY = /^role:master\r?$/m;
 const REPLICA_OF = /^master_host:(.+?)\r?$\s+^master_port:(\d+)\r?$/m;
 
-/** Opens a dedicated connection to the primary. @param isClosed whether the driver was closed meanwhile */
+/** Opens a dedicated connection to the primary. */
 export async function openToPrimary(
   config: GlideConfiguration,
   lifelines: Lifelines,
   events: ConnectionEvents,
-  isClosed: () => boolean,
 ): Promise<Connection> {
   const { nodeDiscoveryMode } = config;
   const candidates = addressesOf(config);
@@ -47,7 +46,7 @@ export async function openToPrimary(
       reason = error;
     }
     // Closing ends the connection that is being opened, and none may follow it.
-    if (isClosed()) break;
+    if (lifelines.isOver) break;
   }
   throw reason;
 }

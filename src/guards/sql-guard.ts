@@ -3,6 +3,7 @@
  */
 import { OptionError } from '../errors.ts';
 
+/** The two fragments, for one UPDATE. */
 export interface SqlGuard {
   /** For the SET list: writes the token into the row. */
   readonly set: string;

@@ -2,8 +2,8 @@
  * What the servers offer and what was chosen accordingly, in one object for people and programs. Of several
  * primaries the weakest counts.
  */
-import type { Topology } from '../drivers/driver.ts';
-import { neededOf, type ReplicaWish } from '../runtime/acknowledgement.ts';
+import type { ChannelKind, Topology } from '../drivers/driver.ts';
+import type { ReplicaCensus, ReplicaWish } from '../runtime/replica-census.ts';
 import type { Persistence, ServerFacts } from './server.ts';
 
 /** What was found out about the server, and what follows from it; null stands for what it does not tell. */
@@ -24,9 +24,9 @@ export interface Capabilities {
   readonly mayEvictLocks: boolean | null;
   readonly persistence: Persistence | null;
   readonly replicas: {
-    /** Those of the primary that has the fewest. */
+    /** Those of the primary that is worst off. */
     readonly connected: number | null;
-    /** How many have to acknowledge an acquisition. */
+    /** How many of them have to acknowledge an acquisition. */
     readonly required: number;
     /** Why acknowledgements cannot be had here; null when they can. */
     readonly obstacle: string | null;
@@ -51,17 +51,15 @@ export interface Wishes {
   readonly library: string;
   readonly topology: Topology;
   readonly replicas: ReplicaWish;
-  /** How many there are, where that was said. */
-  readonly expectedReplicas: number;
   readonly guard: { readonly on: boolean; readonly graceMs: number };
-  readonly isSharded: boolean;
 }
 
 /** What was found out besides the facts of single servers. */
 export interface Experience {
-  /** How the server refused to wait for replicas; null when it did not. */
-  readonly waitRefusal: string | null;
-  /** Whether it refused to let us subscribe. */
+  readonly census: Pick<ReplicaCensus, 'refusal' | 'required'>;
+  /** How wake-ups travel. */
+  readonly channels: ChannelKind;
+  /** Whether the server refused to let us subscribe. */
   readonly isDeaf: boolean;
 }
 
@@ -74,22 +72,12 @@ function guardObstacle(facts: readonly ServerFacts[]): string | null {
     : null;
 }
 
-function replicaObstacle(
-  wish: ReplicaWish,
-  connected: number | null,
-  { waitRefusal }: Experience,
-): string | null {
+function replicaObstacle(wish: ReplicaWish, refusal: string | null, isTold: boolean): string | null {
   if (wish === 0) return null;
-  if (waitRefusal !== null) return `the server does not let us wait for replicas (WAIT): ${waitRefusal}`;
-  return connected === null && typeof wish !== 'number'
-    ? 'the server does not tell how many replicas it has (no permission for INFO)'
-    : null;
-}
-
-/** For what is connected now; where they are optional, none are asked for that cannot be had. */
-function requiredOf({ replicas, expectedReplicas }: Wishes, connected: number, isPossible: boolean): number {
-  if (replicas === 'auto') return isPossible ? neededOf(replicas, connected) : 0;
-  return neededOf(replicas, Math.max(expectedReplicas, connected));
+  if (refusal !== null) return `the server does not let us wait for replicas (WAIT): ${refusal}`;
+  return isTold || typeof wish === 'number'
+    ? null
+    : 'the server does not tell how many replicas it has (no permission for INFO)';
 }
 
 /** The one that is furthest to one side; null when one of them does not tell. */
@@ -100,6 +88,24 @@ function extreme<T>(values: readonly (T | null)[], isBeyond: (one: T, other: T) 
     if (found === null || isBeyond(value, found)) found = value;
   }
   return found;
+}
+
+interface Standing {
+  readonly connected: number | null;
+  readonly required: number;
+}
+
+/** How the primary stands that lacks the most replicas, or has the fewest. */
+function worstStanding(facts: readonly ServerFacts[], census: Experience['census']): Standing {
+  const required = ({ node, replicas }: ServerFacts) => census.required(node, replicas ?? 0);
+  const worst = extreme(
+    facts.map((one) => (one.replicas === null ? null : { connected: one.replicas, required: required(one) })),
+    (one, other) => {
+      const difference = one.connected - one.required - (other.connected - other.required);
+      return difference < 0 || (difference === 0 && one.connected < other.connected);
+    },
+  );
+  return worst ?? { connected: null, required: Math.max(...facts.map(required)) };
 }
 
 /** Whether one version comes before another, number by number. */
@@ -120,15 +126,11 @@ export function summarize(
   wishes: Wishes,
   experience: Experience,
 ): Capabilities {
-  const { library, topology, guard, isSharded } = wishes;
+  const { library, topology, replicas, guard } = wishes;
+  const { census, channels, isDeaf } = experience;
   const weakest = facts.find(({ mayEvictLocks }) => mayEvictLocks) ?? facts[0];
-  const connected = extreme(
-    facts.map(({ replicas }) => replicas),
-    (one, other) => one < other,
-  );
-  const obstacle = replicaObstacle(wishes.replicas, connected, experience);
+  const standing = worstStanding(facts, census);
   const isInfoAllowed = facts.every(({ info }) => info);
-  const knowsSharded = facts.every(({ publishing }) => publishing !== 'unknown');
   return {
     library,
     topology,
@@ -146,13 +148,12 @@ export function summarize(
       (one, other) => one.failing || (!one.appendOnly && !other.failing),
     ),
     replicas: {
-      connected,
-      required: requiredOf(wishes, connected ?? 0, obstacle === null),
-      obstacle,
+      ...standing,
+      obstacle: replicaObstacle(replicas, census.refusal, standing.connected !== null),
       stopsAlone: isInfoAllowed ? facts.every(({ goodReplicas }) => goodReplicas !== null) : null,
     },
     guard: { ...guard, obstacle: guardObstacle(facts) },
-    pubSub: experience.isDeaf ? 'polling' : isSharded && knowsSharded ? 'sharded' : 'plain',
+    pubSub: isDeaf ? 'polling' : channels,
     clockSkewMs:
       extreme(
         facts.map((one) => one.clockSkewMs),

@@ -60,7 +60,7 @@ export function unfitnessOf(facts: readonly ServerFacts[], { topology }: Wishes)
   return undefined;
 }
 
-function aboutOne(one: ServerFacts, { topology, guard }: Wishes): Finding[] {
+function aboutOne(one: ServerFacts, { topology }: Wishes, isGuarded: boolean): Finding[] {
   const findings: Finding[] = [];
   const found = (code: WarningCode, message: string) =>
     findings.push({ code, message, ...(topology === 'cluster' && { node: one.node }) });
@@ -91,7 +91,7 @@ function aboutOne(one: ServerFacts, { topology, guard }: Wishes): Finding[] {
       `${nameOf(one)} has no replica that is close enough (min-replicas-to-write), and refuses to grant locks`,
     );
   }
-  if (guard.on && goodReplicas === null && replicas !== null && replicas > 0) {
+  if (isGuarded && goodReplicas === null && replicas !== null && replicas > 0) {
     found(
       'HOLDFAST_SPLIT_BRAIN',
       `${nameOf(one)} goes on granting locks when it is cut off from its replicas, also after one of them was ` +
@@ -118,11 +118,18 @@ function aboutOne(one: ServerFacts, { topology, guard }: Wishes): Finding[] {
   return findings;
 }
 
-function aboutAll({ replicas, guard }: Capabilities, wish: Wishes['replicas']): Finding[] {
+function aboutAll(
+  { replicas, guard }: Capabilities,
+  { replicas: wish }: Wishes,
+  isGuarded: boolean,
+): Finding[] {
   const findings: Finding[] = [];
   const found = (code: WarningCode, message: string) => findings.push({ code, message });
-  if (guard.on && guard.obstacle !== null) {
-    found('HOLDFAST_NO_GUARD', `The guard cannot work, so that no lock is granted: ${guard.obstacle}`);
+  if (isGuarded && guard.obstacle !== null) {
+    found(
+      'HOLDFAST_NO_GUARD',
+      `The guard cannot work, so that no lock with it is granted: ${guard.obstacle}`,
+    );
   }
   if (replicas.obstacle !== null) {
     const follows =
@@ -136,17 +143,27 @@ function aboutAll({ replicas, guard }: Capabilities, wish: Wishes['replicas']): 
       `${replicas.required} replicas have to acknowledge a lock and ${replicas.connected} are connected: ` +
         'none is granted until there are more',
     );
+  } else if (wish === 'majority' && replicas.required === 0) {
+    found(
+      'HOLDFAST_FEW_REPLICAS',
+      'No replica is connected, nor was one seen: the primary alone is the majority, and locks are granted that nobody ' +
+        'acknowledges. Ask for a number where there should be replicas',
+    );
   }
   return findings;
 }
 
-/** What is to be warned of. */
+/** What is to be warned of. @param isGuarded whether any lock has the guard */
 export function findingsOf(
   facts: readonly ServerFacts[],
   capabilities: Capabilities,
   wishes: Wishes,
+  isGuarded: boolean,
 ): Finding[] {
-  return [...facts.flatMap((one) => aboutOne(one, wishes)), ...aboutAll(capabilities, wishes.replicas)];
+  return [
+    ...facts.flatMap((one) => aboutOne(one, wishes, isGuarded)),
+    ...aboutAll(capabilities, wishes, isGuarded),
+  ];
 }
 
 /** What was insisted on and cannot be had; undefined when there is nothing. */

@@ -1,12 +1,14 @@
 /**
  * Looks at the servers before they are relied on, and again when they may have changed: after calls that failed,
- * as soon as one is answered. What is found is kept, and told when it is new.
+ * as soon as one is answered, and now and then while they are used. What is found is kept, and told when it is new.
  */
 import type { CallWatch } from '../drivers/deadline.ts';
 import type { Connection, Driver } from '../drivers/driver.ts';
 import { classify } from '../drivers/outcome.ts';
 import type { CancelTimer, Clock } from '../runtime/clock.ts';
 import type { Report, WarningCode } from '../runtime/events.ts';
+import type { ReplicaCensus } from '../runtime/replica-census.ts';
+import type { WakeChannels } from '../runtime/wake-channels.ts';
 import type { Warnings } from '../telemetry/warnings.ts';
 import { type Capabilities, summarize, type Wishes } from './capabilities.ts';
 import { type Finding, findingsOf, type Unfitness, unfitnessOf, unfulfilled } from './findings.ts';
@@ -20,6 +22,8 @@ export interface PreflightSettings {
   readonly report: Report;
   readonly warnings: Warnings;
   readonly wishes: Wishes;
+  readonly census: ReplicaCensus;
+  readonly channels: WakeChannels;
   /** A key of ours in the slot of the given text. */
   keyFor(text: string): string;
   /** This server is in charge. */
@@ -28,6 +32,9 @@ export interface PreflightSettings {
 
 /** Looked at no more often than this, however often calls fail. */
 const PAUSE_MS = 1_000;
+
+/** Looked at this often where no call fails: libraries can find another server without anybody noticing. */
+const REPEAT_MS = 30_000;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -40,7 +47,8 @@ export class Preflight implements CallWatch {
   readonly #facts = new Map<string, ServerFacts>();
   /** What was told of it, so that it can be found over. */
   #told: ReadonlySet<WarningCode> = new Set();
-  #waitRefusal: string | null = null;
+  /** Whether any lock has the guard. */
+  #isGuarded: boolean;
   #unfitness: Unfitness | undefined;
   /** The first look that succeeded, or the one under way. */
   #looked: Promise<void> | undefined;
@@ -49,10 +57,10 @@ export class Preflight implements CallWatch {
   #isClosed = false;
 
   constructor(settings: PreflightSettings) {
-    const { driver, clock, wishes, keyFor } = settings;
+    const { driver, clock, wishes, channels, keyFor } = settings;
     this.#settings = settings;
-    const publish = wishes.isSharded ? 'SPUBLISH' : 'PUBLISH';
-    this.primaries = new Primaries({ driver, clock, publish, keyFor });
+    this.#isGuarded = wishes.guard.on;
+    this.primaries = new Primaries({ driver, clock, channels, keyFor });
   }
 
   /**
@@ -93,10 +101,10 @@ export class Preflight implements CallWatch {
   }
 
   refusal(): Error | undefined {
-    if (!this.#unfitness?.isLasting) return undefined;
-    // Somebody still tries: there may be another server by now.
-    this.onRecovered();
-    return this.#unfitness.error;
+    const isOld = this.#settings.clock.now() - this.#lookedAt >= REPEAT_MS;
+    // Somebody still tries what cannot be done: there may be another server by now.
+    if (this.#unfitness?.isLasting || (isOld && this.#looked !== undefined)) this.onRecovered();
+    return this.#unfitness?.isLasting ? this.#unfitness.error : undefined;
   }
 
   onRecovered(): void {
@@ -110,10 +118,11 @@ export class Preflight implements CallWatch {
 
   /** Takes over what primaries have just said, and tells what is new. */
   learn(facts: readonly ServerFacts[]): void {
-    const { wishes, report, warnings, onPrimary } = this.#settings;
+    const { wishes, report, warnings, channels, onPrimary } = this.#settings;
     for (const one of facts) {
       const publishing = one.publishing ?? this.#facts.get(one.node)?.publishing;
       this.#facts.set(one.node, { ...one, publishing });
+      if (publishing === 'unknown') channels.giveUpSharded();
       if (!one.isReplica) onPrimary(one);
     }
     const nodes = new Set(this.primaries.nodes());
@@ -129,9 +138,16 @@ export class Preflight implements CallWatch {
     for (const { code, message } of findings) report('warning', { code, message });
   }
 
+  /** A lock has the guard, though it is not what the client was told for all: what that needs is told as well. */
+  expectGuard(): void {
+    if (this.#isGuarded) return;
+    this.#isGuarded = true;
+    if (this.#facts.size > 0) this.learn([]);
+  }
+
   /** What is to be warned of at present, whether it has been told or not. */
   findings(): Finding[] {
-    return findingsOf([...this.#facts.values()], this.#summary(), this.#settings.wishes);
+    return findingsOf([...this.#facts.values()], this.#summary(), this.#settings.wishes, this.#isGuarded);
   }
 
   close(): void {
@@ -140,9 +156,9 @@ export class Preflight implements CallWatch {
   }
 
   #summary(): Capabilities {
-    const { wishes, warnings } = this.#settings;
+    const { wishes, warnings, census, channels } = this.#settings;
     const isDeaf = warnings.has('HOLDFAST_NO_SUBSCRIBE');
-    return summarize([...this.#facts.values()], wishes, { waitRefusal: this.#waitRefusal, isDeaf });
+    return summarize([...this.#facts.values()], wishes, { census, channels: channels.kind, isDeaf });
   }
 
   /** Asks all of them. One that does not answer is left out, unless none does. */
@@ -153,14 +169,15 @@ export class Preflight implements CallWatch {
     const facts = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const [first] = answers;
     if (facts.length === 0 && first?.status === 'rejected') throw first.reason;
-    await this.#tryWait(facts);
+    const isAnother = facts.some((one) => this.#facts.get(one.node)?.replicationId !== one.replicationId);
+    if (isAnother || this.#settings.census.refusal !== null) await this.#tryWait(facts);
     this.learn(facts);
     if (this.#unfitness !== undefined) throw this.#unfitness.error;
   }
 
   /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
   async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
-    const { driver, wishes } = this.#settings;
+    const { driver, wishes, census } = this.#settings;
     const [first] = facts;
     const isOptional = wishes.replicas === 'auto';
     if (wishes.replicas === 0 || first === undefined || (isOptional && !first.replicas)) return;
@@ -168,9 +185,9 @@ export class Preflight implements CallWatch {
     try {
       connection = await driver.openConnection(first.node, { onMessage() {}, onDown() {} });
       await connection.send(['WAIT', '0', '1']);
-      this.#waitRefusal = null;
+      census.refusal = null;
     } catch (error) {
-      if (classify(error) === 'refused') this.#waitRefusal = messageOf(error);
+      if (classify(error) === 'refused') census.refusal = messageOf(error);
       // What could not be found out will be, by the first acquisition.
       else if (!isOptional) throw error;
     } finally {

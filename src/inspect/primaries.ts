@@ -7,14 +7,14 @@
 import type { Driver } from '../drivers/driver.ts';
 import { classify } from '../drivers/outcome.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { WakeChannels } from '../runtime/wake-channels.ts';
 import { inspectServer } from '../scripts/generated.ts';
-import { readFacts, type ServerFacts, type ServerReply } from './server.ts';
+import { type Publishing, readFacts, type ServerFacts, type ServerReply } from './server.ts';
 
 export interface PrimariesSettings {
   readonly driver: Driver;
   readonly clock: Clock;
-  /** How wake-ups are published. */
-  readonly publish: 'PUBLISH' | 'SPUBLISH';
+  readonly channels: WakeChannels;
   /** A key of ours in the slot of the given text. */
   keyFor(text: string): string;
 }
@@ -44,29 +44,28 @@ export class Primaries {
   /** Those there are; a Cluster client knows none of them before its first answer. */
   async find(): Promise<readonly string[]> {
     const { driver } = this.#settings;
-    if (driver.topology === 'cluster' && this.nodes().includes('')) await this.#ask('', false);
+    if (driver.topology === 'cluster' && this.nodes().includes('')) await this.#ask('', '');
     return this.nodes();
   }
 
   /** Asks one of them; `thoroughly` also whether it takes messages. */
   async ask(node: string, thoroughly: boolean): Promise<ServerFacts> {
-    const { clock } = this.#settings;
+    const { clock, channels } = this.#settings;
+    // Where no slot is known, no sharded channel can be named.
+    const command = node === '' || this.#tagFor(node) === undefined ? 'PUBLISH' : channels.publish;
+    const tried = thoroughly ? command : '';
     // The only use of the wall clock: people compare it with that of the server.
     const sentAtWallMs = Date.now();
     const sentAt = clock.now();
-    const reply = await this.#ask(node, thoroughly);
+    const reply = await this.#ask(node, tried);
     const trip = { sentAtWallMs, answeredAtWallMs: Date.now(), latencyMs: clock.now() - sentAt };
-    const facts = readFacts(node, reply, trip);
-    return thoroughly ? facts : { ...facts, publishing: undefined };
+    return readFacts(node, reply, trip, tried);
   }
 
-  async #ask(node: string, thoroughly: boolean): Promise<ServerReply> {
-    const { driver, publish, keyFor } = this.#settings;
+  async #ask(node: string, publish: Publishing): Promise<ServerReply> {
+    const { driver, keyFor } = this.#settings;
     const tag = node === '' ? undefined : this.#tagFor(node);
-    const message =
-      tag === undefined
-        ? { publish: thoroughly ? 'PUBLISH' : '', channel: CHANNEL }
-        : { publish: thoroughly ? publish : '', channel: `${CHANNEL}:{${tag}}` };
+    const message = { publish, channel: tag === undefined ? CHANNEL : `${CHANNEL}:{${tag}}` };
     const run = (runner: Runner, slot: readonly string[]) => inspectServer.run(runner, { slot }, message);
     if (node === '') return run(driver, []);
     if (tag !== undefined) {

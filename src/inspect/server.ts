@@ -14,6 +14,9 @@ export interface RoundTrip {
   readonly latencyMs: number;
 }
 
+/** The command by which it was tried whether messages are taken; empty where that was not tried. */
+export type Publishing = 'PUBLISH' | 'SPUBLISH' | '';
+
 /** What is known of one primary; null stands for what it does not tell. */
 export interface ServerFacts {
   /** As the driver calls it: `host:port` in a Cluster, the empty string where there is only one. */
@@ -76,12 +79,19 @@ function skewOf(nowMs: number, { sentAtWallMs, answeredAtWallMs }: RoundTrip): n
 }
 
 /** Servers before version 7.2 word it in their own way: the command, or only this channel. */
-function publishingBy(refusal: string): ServerFacts['publishing'] {
-  if (/unknown/i.test(refusal)) return 'unknown';
+function publishingBy(command: Publishing, refusal: string): ServerFacts['publishing'] {
+  if (command === '') return undefined;
+  // Only old servers lack sharded channels; one without any had the command taken away.
+  if (/unknown/i.test(refusal)) return command === 'SPUBLISH' ? 'unknown' : 'forbidden';
   return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : 'allowed';
 }
 
-export function readFacts(node: string, { info, nowMs, refusal }: ServerReply, trip: RoundTrip): ServerFacts {
+export function readFacts(
+  node: string,
+  { info, nowMs, refusal }: ServerReply,
+  trip: RoundTrip,
+  tried: Publishing,
+): ServerFacts {
   const redisVersion = field(info, 'redis_version');
   const valkeyVersion = field(info, 'valkey_version');
   const version = valkeyVersion ?? redisVersion;
@@ -101,7 +111,7 @@ export function readFacts(node: string, { info, nowMs, refusal }: ServerReply, t
     goodReplicas: numberIn(info, 'min_slaves_good_slaves'),
     replicationId: field(info, 'master_replid') ?? '',
     clockSkewMs: skewOf(nowMs, trip),
-    publishing: publishingBy(refusal),
+    publishing: publishingBy(tried, refusal),
     latencyMs: trip.latencyMs,
   };
 }

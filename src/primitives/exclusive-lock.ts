@@ -6,31 +6,18 @@
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options.ts';
-import { acquire, type Contest } from '../runtime/acquire.ts';
-import { bar, withdraw } from '../runtime/bar.ts';
-import { Owner, type OwnerNumbers, Section, type Sections } from '../runtime/owner.ts';
+import { bar } from '../runtime/bar.ts';
+import { Owner, Section } from '../runtime/owner.ts';
 import { EXPIRED, type Patience } from '../runtime/patience.ts';
 import { persist } from '../runtime/persist.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { type Grant, Tenure } from '../runtime/tenure.ts';
+import { Tenure } from '../runtime/tenure.ts';
+import { claimLock } from './claim.ts';
+import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
-import { runHolding } from './run-holding.ts';
-
-/** What every lock of a client shares. */
-export interface LockContext {
-  readonly clientId: string;
-  readonly runtime: Runtime;
-  readonly numbers: OwnerNumbers;
-  readonly sections: Sections;
-}
-
-/** What was granted, and the protocol that speaks for it from here on. */
-interface Claim {
-  readonly protocol: LockProtocol;
-  readonly grant: Grant;
-}
+import type { LockContext } from './lock-context.ts';
+import { runHolding, workHolding } from './run-holding.ts';
 
 /** A `LockHold` is whatever the kind of lock promises its users: the kinds differ in what they show of it. */
 function shown<H extends Hold>(hold: LockHold): H {
@@ -43,8 +30,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   readonly context: LockContext;
   /** @internal */
   readonly protocol: LockProtocol;
+  /** @internal Many owners may hold it at once. */
+  readonly isShared: boolean;
   readonly #reentrant: boolean;
-  readonly #shared: boolean;
 
   /** @param kind `shared`: many owners may hold it at once */
   constructor(context: LockContext, protocol: LockProtocol, kind: { reentrant: boolean; shared?: boolean }) {
@@ -52,7 +40,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     this.context = context;
     this.protocol = protocol;
     this.#reentrant = kind.reentrant;
-    this.#shared = kind.shared ?? false;
+    this.isShared = kind.shared ?? false;
   }
 
   async lock(options?: LockOptions): Promise<H> {
@@ -79,17 +67,12 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     using patience = runtime.patience(waitMs ?? Number.POSITIVE_INFINITY, signal);
     const { turns } = section.owner.interestIn(this.protocol.identity);
     // Another section of the same owner may be inside: the lock would let us in beside it, its turn does not.
-    const takesTurns = !this.#shared;
+    const takesTurns = !this.isShared;
     if (takesTurns && !(await turns.enter(section, patience))) throw await this.#timeout(waitMs ?? 0);
     try {
       const hold = await this.#take(section.owner, wish, patience);
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
-      const run = () =>
-        sections.run(section, async () => {
-          await onAcquire?.(shown<H>(hold));
-          if (onAcquire !== undefined) hold.assertHeld();
-          return work(shown<H>(hold));
-        });
+      const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
       return await runHolding(hold, run, runtime.report, (_, released) =>
         onRelease?.(shown<H>(hold), released),
       );
@@ -105,30 +88,8 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   async forceUnlock(): Promise<boolean> {
-    const { runtime, numbers } = this.context;
-    runtime.assertOpen();
-    const { key, reach } = this.protocol;
-    const ended = reach && (await this.#ask('describe', () => reach.call(this.protocol)));
-    const ours = () =>
-      [...runtime.tenures].filter(
-        ({ protocol }) => protocol.key === key && (ended?.includes(protocol.identity) ?? true),
-      );
-    // Our own holders are told before the server can let anyone else in.
-    for (const tenure of ours()) tenure.lose('forced');
-    const request = numbers.next();
-    const answer = await this.#ask('force-release', () => this.protocol.forceRelease(request));
-    if (answer === 'released') {
-      // Others of ours may have been let in before it was ended: while the script was made known to the server, or by an
-      // acquisition whose reply came first but takes some more turns to become a hold.
-      await new Promise((resolve) => setImmediate(resolve));
-      await Promise.all(
-        ours().map(async (tenure) => {
-          if (!(await this.#isThere(tenure))) tenure.revoke('forced');
-        }),
-      );
-    }
-    runtime.look(this.protocol.line);
-    return answer === 'released';
+    this.context.runtime.assertOpen();
+    return forceUnlock(this.context, this.protocol);
   }
 
   async isLocked(): Promise<boolean> {
@@ -171,7 +132,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     signal: AbortSignal | undefined,
   ): Promise<(() => void) | null> {
     const { identity } = this.protocol;
-    if (this.#shared) return () => {};
+    if (this.isShared) return () => {};
     using patience = this.context.runtime.patience(waitMs, signal);
     const { turns } = section.owner.interestIn(identity);
     if (!(await turns.enter(section, patience))) return null;
@@ -241,7 +202,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     remember?: (tenure: Tenure | undefined) => void,
   ): Promise<LockHold | null> {
     const { runtime } = this.context;
-    const claim = await this.#claim(who, wish, patience);
+    const claim = await claimLock(this, who, wish, patience);
     if (claim === null) return null;
     if (runtime.isClosed) {
       // Closed in the moment of the grant, after everything that was held had been released.
@@ -252,47 +213,6 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     const tenure = new Tenure(runtime, claim.protocol, claim.grant, hold, () => remember?.(undefined));
     remember?.(tenure);
     return hold.standOn(tenure);
-  }
-
-  /** Where many may be inside, each asks for itself before it queues up: only who has to wait stands in line. */
-  async #claim(who: Owner | undefined, wish: HoldOptions, patience: Patience): Promise<Claim | null> {
-    if (this.#shared) {
-      using once = patience.once();
-      const claim = await this.#contend(who, wish, once, null);
-      if (claim !== null || patience.isOver) return claim;
-    }
-    return this.#contend(who, wish, patience, this.protocol.line);
-  }
-
-  async #contend(
-    who: Owner | undefined,
-    wish: HoldOptions,
-    patience: Patience,
-    line: string | null,
-  ): Promise<Claim | null> {
-    const { runtime, numbers } = this.context;
-    const fresh = numbers.next();
-    const beginner = this.protocol.begin?.(who, fresh) ?? { field: fresh, protocol: this.protocol };
-    const { field: owner, protocol } = beginner;
-    const leaseMs = wish.leaseMs ?? runtime.watchdogMs;
-    const waitMs = Math.max(0, patience.endsAt - runtime.clock.now());
-    const contest: Contest<Grant> = {
-      what: `acquire "${this.name}"`,
-      waiting: protocol.waiting(owner),
-      attempt: async () => {
-        const sentAt = runtime.leaseClock.sendTime();
-        const answer = await protocol.acquire(owner, leaseMs, waitMs);
-        if (answer.status === 'busy') return { granted: false, remainingMs: answer.remainingMs };
-        return { granted: true, value: { owner, sentAt, leaseMs, token: answer.token } };
-      },
-      abandon: () => bar(runtime, protocol, owner, Math.max(leaseMs, protocol.queueMs ?? 0)),
-      // Where the server keeps a queue, or a note of who waits, it has to be left.
-      ...(protocol.queueMs !== undefined &&
-        waitMs > 0 && { withdraw: () => withdraw(runtime, protocol, owner) }),
-    };
-    const outcome = await acquire(contest, runtime.line(line), patience, runtime);
-    if (!outcome.granted) return null;
-    return { protocol, grant: { ...outcome.value, doubtful: outcome.doubtful } };
   }
 
   #ownerFor(given: unknown): Owner | undefined {
@@ -316,20 +236,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     }
   }
 
-  /** Whether the server has the hold; when it cannot be asked, it is taken to be gone. */
-  async #isThere({ protocol, owner, count }: Tenure): Promise<boolean> {
-    const look = () => protocol.renew([protocol.key], 1, [owner], [count]);
-    const [held] = await this.#ask('describe', look).catch(() => [0]);
-    return held === 1;
-  }
-
   #describe(owner?: string): Promise<LockState> {
     this.context.runtime.assertOpen();
-    return this.#ask('describe', () => this.protocol.describe(owner));
-  }
-
-  #ask<T>(verb: string, call: () => Promise<T>): Promise<T> {
     const { clock, commandTimeoutMs } = this.context.runtime;
-    return persist(clock, commandTimeoutMs, `${verb} "${this.name}"`, call);
+    return persist(clock, commandTimeoutMs, `describe "${this.name}"`, () => this.protocol.describe(owner));
   }
 }

@@ -11,11 +11,11 @@ import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../
 import {
   fairLockAcquire,
   fairLockForceRelease,
+  fairLockReclaim,
   fairLockRelease,
   lockDescribe,
   lockEnter,
   lockLeave,
-  lockReclaim,
 } from '../scripts/generated.ts';
 import { guardedBy } from './guarded.ts';
 import type { Wire } from './wire.ts';
@@ -54,8 +54,8 @@ export class FairProtocol implements LockProtocol {
     this.queueMs = wire.fairWaitMs;
     this.renew = renew;
     this.guarded = guardedBy(wire, this.key, ({ owner, count, leaseMs }, { guard, grace }) => {
-      const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
-      return lockReclaim.run(wire.driver, keys, { owner, count, leaseMs, ...grace });
+      const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner), ...guard };
+      return fairLockReclaim.run(wire.driver, keys, { owner, count, leaseMs, ...grace });
     });
     this.#wire = wire;
     this.#channel = lockChannel(this.key);

@@ -4,16 +4,18 @@
  * A holder can stall past its lease just before a write. The resource it writes to can tell, if every write
  * carries the token and one lower than the last is refused; that half is left to the guards.
  */
+import type { LockKindOptions } from '../client-options.ts';
 import { endedKey, tokenKey } from '../keys.ts';
 import { checkOptions } from '../options.ts';
 import type { Owner } from '../runtime/owner.ts';
 import { persist } from '../runtime/persist.ts';
 import type { AcquireAnswer, Claimed, Renew } from '../runtime/protocol.ts';
 import { fencedLockAcquire, fencedLockLastToken, fencedLockReclaim } from '../scripts/generated.ts';
-import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
+import { ExclusiveLock } from './exclusive-lock.ts';
 import type { Reclaimed, ReclaimTerms } from './guarded.ts';
 import type { Hold, HoldOptions, LockHold } from './hold.ts';
 import type { Lock, WithLockOptions } from './lock.ts';
+import type { LockContext } from './lock-context.ts';
 import { ReentrantProtocol } from './reentrant-lock.ts';
 import type { Wire } from './wire.ts';
 
@@ -44,9 +46,8 @@ export interface FencedLock extends Lock<FencedHold> {
   getToken(): Promise<number>;
 }
 
-export interface FencedLockOptions {
-  /** Keeps this lock through failovers and restarts; see the option of the client. */
-  guard?: boolean | undefined;
+/** How one fenced lock behaves. */
+export interface FencedLockOptions extends LockKindOptions {
   /**
    * How long the server keeps the last token after it was given, from 60 000. Left out: for ever, which is what
    * Redisson clients need. Tokens go on rising when it is forgotten, since none is lower than the server's clock.

@@ -85,7 +85,15 @@ export class Granting {
     const needed = (await this.#acknowledgement?.needed(place.key)) ?? 0;
     if (this.#acknowledgement === undefined || needed === 0) return grant(this.#driver);
     const sending = this.#acknowledgement.sending(place.key, needed);
-    const reply = await grant(sending);
+    let reply: Reply;
+    try {
+      reply = await grant(sending);
+    } catch (error) {
+      // Connections of our own cannot be had from a client that does not tell how it connects. Nothing was sent.
+      const isHopeless = sending.isUndelivered && classify(error) === 'refused';
+      if (isHopeless && this.#acknowledgement.giveUp(error)) return grant(this.#driver);
+      throw error;
+    }
     if (GRANTS.has(reply.status)) {
       await this.#confirm(this.#acknowledgement, place, needed, sending.acknowledged());
     }

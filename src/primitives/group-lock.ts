@@ -9,11 +9,12 @@ import { checkOptions } from '../options.ts';
 import { Owner, Section } from '../runtime/owner.ts';
 import type { LockState } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
+import { ExclusiveLock } from './exclusive-lock.ts';
 import type { GroupHold } from './group-hold.ts';
 import type { Hold, HoldOptions } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
-import { runHolding } from './run-holding.ts';
+import type { LockContext } from './lock-context.ts';
+import { runHolding, workHolding } from './run-holding.ts';
 
 /** A caller's wish to have the whole group. */
 export interface Quest {
@@ -104,10 +105,7 @@ export abstract class GroupLock implements Lock {
       const leftMs = Math.max(0, endsAt - clock.now());
       const hold = await this.collect({ wish, ownerOn, waitMs: leftMs, signal });
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
-      let run = async () => {
-        await onAcquire?.(hold);
-        return work(hold);
-      };
+      let run = () => workHolding<T, Hold>(hold, onAcquire, work);
       for (const [context, section] of sections) {
         const inner = run;
         run = () => context.sections.run(section, inner);

@@ -16,11 +16,13 @@ export interface LockOptions {
   maxHoldMs?: number | undefined;
 }
 
+/** How to take a lock that may be busy. */
 export interface TryLockOptions extends LockOptions {
   /** How long to wait at most; 0, the default, tries once. */
   waitMs?: number | undefined;
 }
 
+/** How to take a lock for some work, and what to do around it. The owner is that of the section, or a new one. */
 export interface WithLockOptions<H extends Hold = Hold> extends Omit<LockOptions, 'owner'> {
   /** How long to wait at most, then `AcquireTimeoutError`. Left out, it waits as long as it takes. */
   waitMs?: number | undefined;
@@ -30,6 +32,7 @@ export interface WithLockOptions<H extends Hold = Hold> extends Omit<LockOptions
   onRelease?: ((hold: H, released: boolean) => unknown) | undefined;
 }
 
+/** Whose hold is meant. */
 export interface OwnerOption {
   /** Left out: the owner of the section the calling code is in. */
   owner?: Owner | undefined;

@@ -16,14 +16,19 @@ import { Gathering } from './gathering.ts';
 import { GroupHold } from './group-hold.ts';
 import { checkMembers, compare, GroupLock, type Quest } from './group-lock.ts';
 
-/** Where the order is not certain, what is held is given back after about this long, and it begins anew. */
-const UNCERTAIN_LEAST_MS = 200;
-const UNCERTAIN_MOST_MS = 600;
+/** Where there is no common order, what is held is given back after 0.2 to 0.6 s, and it begins anew. */
+const UNCERTAIN_MS = 200;
+
+/**
+ * The order of namesakes is that of their servers, and another one once a server was replaced: who began before
+ * that and who began after it would wait for each other for ever.
+ */
+const CHANGEABLE_MS = 3_000;
 
 interface Order {
   readonly members: readonly ExclusiveLock[];
-  /** Whether every caller, wherever it runs, finds the same order. */
-  readonly isCertain: boolean;
+  /** How long one member may be waited for while others are held. */
+  readonly patienceMs: number;
 }
 
 function refuseTwice(members: readonly ExclusiveLock[]): void {
@@ -50,8 +55,9 @@ async function serverOf({ context, name, protocol }: ExclusiveLock): Promise<str
   return (await persist(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
 }
 
-function shortPatienceMs(): number {
-  return UNCERTAIN_LEAST_MS + Math.random() * (UNCERTAIN_MOST_MS - UNCERTAIN_LEAST_MS);
+/** Up to three times as long, so that two who wait for each other do not give up at the same moment. */
+function spread(ms: number): number {
+  return ms * (1 + 2 * Math.random());
 }
 
 /**
@@ -90,9 +96,9 @@ export class MultiLock extends GroupLock {
       signal?.throwIfAborted();
       let gathering: Gathering | undefined;
       try {
-        const { members, isCertain } = await this.#order(signal);
+        const { members, patienceMs } = await this.#order(signal);
         gathering = new Gathering(clock, members, quest);
-        const holds = await gathering.run(endsAt, isCertain ? Number.POSITIVE_INFINITY : shortPatienceMs());
+        const holds = await gathering.run(endsAt, patienceMs);
         if (holds !== null) return new GroupHold(this.runtime, this.name, holds, this.needed, wish.maxHoldMs);
         if (clock.now() >= endsAt) return null;
       } catch (error) {
@@ -106,7 +112,7 @@ export class MultiLock extends GroupLock {
   }
 
   async #order(signal: AbortSignal | undefined): Promise<Order> {
-    if (this.#namesakes.length === 0) return { members: this.members, isCertain: true };
+    if (this.#namesakes.length === 0) return { members: this.members, patienceMs: Number.POSITIVE_INFINITY };
     using patience = new Patience(this.runtime.clock, Number.POSITIVE_INFINITY, [signal]);
     const asked = Promise.all(
       this.#namesakes.map(async (member) => [member, await serverOf(member)] as const),
@@ -121,6 +127,6 @@ export class MultiLock extends GroupLock {
     );
     const places = this.#namesakes.map((member) => `${member.protocol.key} ${serverIdOf(member)}`);
     const isCertain = new Set(places).size === places.length && ![...servers.values()].includes('');
-    return { members, isCertain };
+    return { members, patienceMs: spread(isCertain ? CHANGEABLE_MS : UNCERTAIN_MS) };
   }
 }

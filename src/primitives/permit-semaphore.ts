@@ -35,6 +35,7 @@ export interface PermitOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** How to take permits that may not be there. */
 export interface TryPermitOptions extends PermitOptions {
   /** How long to wait at most; 0, the default, tries once. */
   waitMs?: number | undefined;

@@ -4,20 +4,21 @@
  * Both sides are the one lock class with a protocol each; what they say to the server is in
  * `read-write-protocol.ts`.
  */
+import type { LockKindOptions } from '../client-options.ts';
 import { checkOptions } from '../options.ts';
 import { persist } from '../runtime/persist.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import { readWriteLockHolders } from '../scripts/generated.ts';
-import { ExclusiveLock, type LockContext } from './exclusive-lock.ts';
+import { ExclusiveLock } from './exclusive-lock.ts';
 import type { Lock } from './lock.ts';
+import type { LockContext } from './lock-context.ts';
 import { ReadProtocol } from './read-protocol.ts';
 import { ReadWriteProtocol } from './read-write-protocol.ts';
 import type { Wire } from './wire.ts';
 import { WriteProtocol, type WriteStyle } from './write-protocol.ts';
 
-export interface ReadWriteLockOptions {
-  /** Keeps this lock through failovers and restarts; see the option of the client. */
-  guard?: boolean | undefined;
+/** How one read/write lock behaves. */
+export interface ReadWriteLockOptions extends LockKindOptions {
   /**
    * `'writer'`: while a writer of this lock object waits, new readers of every holdfast client stand back, so
    * that a stream of readers cannot keep it out. Left out, whoever asks while others read comes in to read.

@@ -12,6 +12,19 @@ export interface Held extends Hold {
   readonly loss: LeaseLostError | undefined;
 }
 
+/** The work, behind what is to be done first; it does not begin if the hold was lost in the meantime. */
+export async function workHolding<T, H extends Hold>(
+  hold: H,
+  onAcquire: ((hold: H) => unknown) | undefined,
+  work: (hold: H) => T | Promise<T>,
+): Promise<T> {
+  if (onAcquire !== undefined) {
+    await onAcquire(hold);
+    hold.assertHeld();
+  }
+  return work(hold);
+}
+
 export async function runHolding<T, H extends Held>(
   hold: H,
   work: () => Promise<T>,

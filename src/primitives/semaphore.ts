@@ -28,11 +28,13 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** How to take permits that may not be there. */
 export interface TryAcquireOptions extends AcquireOptions {
   /** How long to wait at most; 0, the default, tries once. */
   waitMs?: number | undefined;
 }
 
+/** How to take permits for some work. */
 export interface WithPermitOptions extends AcquireOptions {
   /** How many permits to take; 1. */
   permits?: number | undefined;

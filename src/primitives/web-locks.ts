@@ -11,8 +11,10 @@ import type { Owner } from '../runtime/owner.ts';
 import type { Hold } from './hold.ts';
 import type { TwoSidedLock } from './read-write-lock.ts';
 
+/** Whether a lock is held alone or together with others, as in the standard. */
 export type WebLockMode = 'exclusive' | 'shared';
 
+/** How to request a lock, as in the standard. */
 export interface WebLockOptions {
   /** `'exclusive'`, the default: nobody else holds it. `'shared'`: only other shared requests hold it. */
   mode?: WebLockMode | undefined;
@@ -37,6 +39,7 @@ export interface WebLockInfo {
   readonly clientId: string;
 }
 
+/** What `query()` found. */
 export interface WebLockSnapshot {
   readonly held: readonly WebLockInfo[];
   readonly pending: readonly WebLockInfo[];

@@ -2,7 +2,7 @@
  * What the exclusive side of a read/write lock says to the server: one field for the writer, and, where it has
  * preference, a note that it waits.
  */
-import { ReentryError } from '../errors.ts';
+import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
@@ -66,10 +66,16 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
     const { granting } = this.wire;
     const [lock, ended] = [this.key, endedKey(this.key, owner)];
-    if (this.#style.onStolen) {
-      const reply = await granting.lock(this, stealScript, { lock, ended }, { owner, leaseMs });
+    const { onStolen } = this.#style;
+    if (onStolen !== undefined) {
+      const stealing = granting.lock(this, stealScript, { lock, ended }, { owner, leaseMs });
+      const reply = await stealing.catch((error: unknown) => {
+        // It was taken from them all the same, though too few replicas know for the thief to keep it.
+        if (error instanceof ReplicationError) onStolen(owner);
+        throw error;
+      });
       if (reply.status === 'ended') throw this.ended(owner);
-      if (reply.status === 'held') this.#style.onStolen(owner);
+      if (reply.status === 'held') onStolen(owner);
       return reply;
     }
     const keys = { lock, ended, waiting: waitingWritersKey(this.key) };

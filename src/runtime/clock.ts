@@ -1,8 +1,8 @@
 /**
  * Time, behind a seam that tests replace.
  *
- * Everything in the runtime measures with `now()` and sleeps with `after()`; nobody else calls
- * `performance.now`, `setTimeout` or `Date.now`. The wall clock is never used: it jumps.
+ * Everything in the runtime measures with `now()` and sleeps with `after()`; nothing else in it calls
+ * `performance.now`, `setTimeout` or `Date.now`. The wall clock is never used there: it jumps.
  */
 import { uptime } from 'node:os';
 

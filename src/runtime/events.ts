@@ -32,7 +32,7 @@ export interface ClientEvents {
  * - `HOLDFAST_NO_INFO`: the server does not tell what it is
  * - `HOLDFAST_NO_PUBLISH`, `HOLDFAST_NO_SUBSCRIBE`: wake-ups cannot be sent, or not be heard; waiters poll
  * - `HOLDFAST_NO_REPLICAS`: replicas cannot be asked for acknowledgements
- * - `HOLDFAST_FEW_REPLICAS`: there are fewer than have to acknowledge
+ * - `HOLDFAST_FEW_REPLICAS`: there are fewer than have to acknowledge, or none where a majority was asked for
  * - `HOLDFAST_NO_GUARD`: the guard was asked for and cannot work
  * - `HOLDFAST_SPLIT_BRAIN`: with the guard, a primary that is cut off from its replicas would go on granting
  * - `HOLDFAST_DISK`: the server cannot write its data to disk

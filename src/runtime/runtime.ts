@@ -1,15 +1,16 @@
 /**
  * The parts of the runtime of one client, put together once and handed to whoever needs them.
  */
-import type { ChannelKind, Driver } from '../drivers/driver.ts';
+import type { Driver } from '../drivers/driver.ts';
 import { ClosedError } from '../errors.ts';
 import { slotOf } from '../slots.ts';
 import { type Clock, LeaseClock } from './clock.ts';
-import type { Report } from './events.ts';
+import type { Report, WarningCode } from './events.ts';
 import { Line } from './line.ts';
 import { Patience } from './patience.ts';
 import { Settler } from './settler.ts';
 import type { Tenure } from './tenure.ts';
+import type { WakeChannels } from './wake-channels.ts';
 import { WakeHub } from './wake-hub.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -19,8 +20,9 @@ export interface RuntimeSettings {
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
   readonly report: Report;
-  /** How wake-ups travel; plain unless said otherwise. */
-  readonly channels?: ChannelKind;
+  /** What was warned of is so no more. */
+  readonly takeBack: (code: WarningCode) => void;
+  readonly channels: WakeChannels;
 }
 
 export class Runtime {
@@ -38,14 +40,15 @@ export class Runtime {
   readonly #lines = new Map<string, Line>();
   readonly #closing = new AbortController();
 
-  constructor({ driver, clock, watchdogMs, commandTimeoutMs, report, channels }: RuntimeSettings) {
+  constructor(settings: RuntimeSettings) {
+    const { driver, clock, watchdogMs, commandTimeoutMs, report } = settings;
     this.driver = driver;
     this.clock = clock;
     this.leaseClock = new LeaseClock(clock);
     this.watchdogMs = watchdogMs;
     this.commandTimeoutMs = commandTimeoutMs;
     this.report = report;
-    this.hub = new WakeHub(driver, clock, report, channels);
+    this.hub = new WakeHub(settings);
     this.settler = new Settler(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
   }

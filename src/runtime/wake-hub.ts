@@ -7,9 +7,10 @@
  * may have passed unheard in between. Who waits polls as well; the hub is what makes waiting fast, not what
  * makes it correct.
  */
-import type { ChannelKind, Driver } from '../drivers/driver.ts';
+import type { Driver } from '../drivers/driver.ts';
 import type { Clock } from './clock.ts';
-import type { Report } from './events.ts';
+import type { Report, WarningCode } from './events.ts';
+import type { WakeChannels } from './wake-channels.ts';
 import { type LinkOwner, WakeLink } from './wake-link.ts';
 
 export interface Listening {
@@ -18,39 +19,43 @@ export interface Listening {
   stop(): void;
 }
 
+/** Of so many channels that were refused it is noticed when they are allowed. */
+const REFUSED_NOTED = 1_000;
+
+export interface WakeHubSettings {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly channels: WakeChannels;
+  readonly report: Report;
+  /** What was warned of is so no more. */
+  readonly takeBack: (code: WarningCode) => void;
+}
+
 export class WakeHub {
-  readonly #driver: Driver;
-  readonly #report: Report;
+  readonly #settings: WakeHubSettings;
   /** Who listens where. */
   readonly #listeners = new Map<string, Set<() => void>>();
   /** By server. */
   readonly #links = new Map<string, WakeLink>();
   /** Where each channel that is listened to has its home. */
   readonly #homes = new Map<string, WakeLink>();
+  /** What the server did not let us subscribe to. */
+  readonly #refused = new Set<string>();
   readonly #owner: LinkOwner;
-  #kind: ChannelKind;
-  #denied = false;
 
-  /** @param kind sharded only where the servers are a Cluster; it is given up if they know no sharded channels */
-  constructor(driver: Driver, clock: Clock, report: Report, kind: ChannelKind = 'plain') {
-    this.#driver = driver;
-    this.#report = report;
-    this.#kind = kind;
-    const currentKind = () => this.#kind;
+  constructor(settings: WakeHubSettings) {
+    const { driver, clock, channels } = settings;
+    this.#settings = settings;
     this.#owner = {
       driver,
       clock,
-      get kind() {
-        return currentKind();
-      },
+      channels,
       onMessage: (channel) => this.#wake(channel),
-      onAdrift: (channels) => {
-        for (const channel of channels) void this.#resume(channel);
+      onAdrift: (adrift) => {
+        for (const channel of adrift) void this.#resume(channel);
       },
-      onRefused: (error) => this.#warnDenied(error),
-      onUnsharded: () => {
-        this.#kind = 'plain';
-      },
+      onSubscribed: (channel) => this.#allowed(channel),
+      onRefused: (channel, error) => this.#refuse(channel, error),
     };
   }
 
@@ -85,7 +90,7 @@ export class WakeHub {
   #settleIn(channel: string): WakeLink {
     let home = this.#homes.get(channel);
     if (home === undefined) {
-      home = this.#link(this.#driver.nodeOf(channel));
+      home = this.#link(this.#settings.driver.nodeOf(channel));
       this.#homes.set(channel, home);
     }
     return home;
@@ -115,12 +120,18 @@ export class WakeHub {
     if (home.isSubscribed(channel)) this.#wake(channel);
   }
 
-  #warnDenied(error: unknown): void {
-    if (this.#denied) return;
-    this.#denied = true;
-    this.#report('warning', {
+  #refuse(channel: string, error: unknown): void {
+    if (this.#refused.size < REFUSED_NOTED) this.#refused.add(channel);
+    this.#settings.report('warning', {
       code: 'HOLDFAST_NO_SUBSCRIBE',
       message: `Cannot subscribe to wake-ups, waiting falls back on polling: ${(error as Error).message}`,
     });
+  }
+
+  /** A user may have some channels and not others: only one that was refused before shows that things have changed. */
+  #allowed(channel: string): void {
+    if (!this.#refused.has(channel)) return;
+    this.#refused.clear();
+    this.#settings.takeBack('HOLDFAST_NO_SUBSCRIBE');
   }
 }

@@ -8,6 +8,7 @@ import type { ChannelKind, Connection, Driver } from '../drivers/driver.ts';
 import { classify } from '../drivers/outcome.ts';
 import { Backoff } from './backoff.ts';
 import type { CancelTimer, Clock } from './clock.ts';
+import type { WakeChannels } from './wake-channels.ts';
 
 /** A connection that carried nothing for this long is pinged; a half-open one looks just like a quiet one. */
 const PING_EVERY_MS = 2_000;
@@ -24,15 +25,13 @@ const UNKNOWN_COMMAND = /unknown (?:sub)?command/i;
 export interface LinkOwner {
   readonly driver: Driver;
   readonly clock: Clock;
-  /** How channels are subscribed to. */
-  readonly kind: ChannelKind;
+  readonly channels: WakeChannels;
   onMessage(channel: string): void;
   /** These channels are subscribed to no more, and some time has passed: see where they are at home now. */
   onAdrift(channels: readonly string[]): void;
+  onSubscribed(channel: string): void;
   /** The server does not let us subscribe. */
-  onRefused(error: unknown): void;
-  /** The server knows no sharded channels. */
-  onUnsharded(): void;
+  onRefused(channel: string, error: unknown): void;
 }
 
 export class WakeLink {
@@ -40,8 +39,8 @@ export class WakeLink {
   readonly #node: string;
   /** What should be subscribed. */
   readonly #wanted = new Set<string>();
-  /** What is subscribed on the present connection. */
-  readonly #subscribed = new Set<string>();
+  /** What is subscribed on the present connection, and how. */
+  readonly #subscribed = new Map<string, ChannelKind>();
   /** Subscribing and unsubscribing of one channel under way: one after the other, never crossing. */
   readonly #working = new Map<string, Promise<void>>();
   readonly #backoff = new Backoff(50, 2_000);
@@ -94,13 +93,14 @@ export class WakeLink {
     if (this.#closed) return;
     const wanted = this.#wanted.has(channel);
     if (wanted === this.#subscribed.has(channel)) return;
-    const { kind } = this.#owner;
+    const kind = this.#subscribed.get(channel) ?? this.#owner.channels.kind;
     const connection = this.#connect();
     try {
       if (wanted) {
         await (await connection).subscribe(channel, kind);
-        if (this.#connection === connection) this.#subscribed.add(channel);
+        if (this.#connection === connection) this.#subscribed.set(channel, kind);
         this.#backoff.reset();
+        this.#owner.onSubscribed(channel);
       } else {
         this.#subscribed.delete(channel);
         await (await connection).unsubscribe(channel, kind);
@@ -118,18 +118,23 @@ export class WakeLink {
   ): void {
     const text = error instanceof Error ? error.message : '';
     if (kind === 'sharded' && UNKNOWN_COMMAND.test(text)) {
-      this.#owner.onUnsharded();
+      this.#owner.channels.giveUpSharded();
       this.#retry([channel]);
     } else if (this.#isOpen && MISPLACED.test(text)) {
       this.#retry([channel]);
-    } else this.#failed(connection, error);
+    } else {
+      const isRefused = classify(error) === 'refused' && this.#connection === connection;
+      if (isRefused) this.#owner.onRefused(channel, error);
+      // Refused one channel, it still serves the others.
+      if (!(isRefused && this.#isOpen)) this.#failed(connection);
+    }
   }
 
   #connect(): Promise<Connection> {
     if (this.#connection !== undefined) return this.#connection;
     const connection: Promise<Connection> = this.#owner.driver.openConnection(this.#node, {
       onMessage: (channel) => this.#owner.onMessage(channel),
-      onDown: (reason) => this.#failed(connection, reason),
+      onDown: () => this.#failed(connection),
     });
     this.#connection = connection;
     connection.then(
@@ -154,8 +159,8 @@ export class WakeLink {
     try {
       await (await connection).ping();
       this.#pingLater(connection);
-    } catch (error) {
-      this.#failed(connection, error);
+    } catch {
+      this.#failed(connection);
     }
   }
 
@@ -173,14 +178,9 @@ export class WakeLink {
     );
   }
 
-  #failed(connection: Promise<Connection>, error: unknown): void {
+  #failed(connection: Promise<Connection>): void {
     // A connection that was replaced may still report what it owes; that must not cost the new one.
     if (this.#closed || this.#connection !== connection) return;
-    if (classify(error) === 'refused') {
-      this.#owner.onRefused(error);
-      // Refused one channel, it still serves the others.
-      if (this.#isOpen) return;
-    }
     this.#drop();
     if (this.#isRetrying) return;
     this.#isRetrying = true;

@@ -636,6 +636,216 @@ return { 'released', callHead(head, publish, channel) }
 `,
 });
 
+/** Gives a holder back what a server that took over, or started anew, does not know of. There it may still be waiting: who holds the lock must not be called to it. */
+export const fairLockReclaim = defineScript<
+  { lock: string; queue: string; timeouts: string; seen: string; ended: string; guard: string },
+  { owner: string; count: number; leaseMs: number; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'taken' }
+  | { status: 'lost' }
+>({
+  name: 'fair-lock/reclaim',
+  sha1: 'c56f9d770d2d6756af1a69e75c8a3f6bae8755e0',
+  keys: ['lock', 'queue', 'timeouts', 'seen', 'ended', 'guard'],
+  args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    taken: [],
+    lost: [],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 5 then
+  return redis.error_reply('ERR holdfast fair-lock/reclaim: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local queue = KEYS[2]
+local timeouts = KEYS[3]
+local seen = KEYS[4]
+local ended = KEYS[5]
+local guard = KEYS[6]
+local owner = ARGV[1]
+local count = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/reclaim: count is not a safe integer') end
+local leaseMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/reclaim: leaseMs is not a safe integer') end
+local graceMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/reclaim: graceMs is not a safe integer') end
+local trusted = ARGV[5]
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local EVERYONE = 'everyone'
+local function noteOf(seen, waiter)
+  local note = redis.call('HGET', seen, waiter)
+  local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
+end
+local function mayDropSilent(seen, now, silentMs)
+  local note = redis.call('HGET', seen, EVERYONE)
+  if not note then
+    return false
+  end
+  local heardAt, spareUntil = string.match(note, '^(%d+) (%d+)$')
+  heardAt, spareUntil = tonumber(heardAt), tonumber(spareUntil)
+  if math.abs(now - heardAt) > silentMs * 2 / 3 then
+    spareUntil = now + silentMs
+  end
+  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  return spareUntil < now
+end
+local function forget(seen, waiter)
+  if redis.call('HDEL', seen, waiter) == 1 and redis.call('HLEN', seen) == 1 then
+    redis.call('DEL', seen)
+  end
+end
+local function handBack(timeouts, waiters, waitMs)
+  local change = string.format('%.0f', -waitMs)
+  for _, waiter in ipairs(waiters) do
+    redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
+  end
+end
+local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
+  local dropSilent = mayDropSilent(seen, now, silentMs)
+  local handedBackMs = 0
+  local swept = false
+  local head = redis.call('LINDEX', queue, 0)
+  while head and head ~= asking do
+    local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
+    local isOver = diesAt ~= nil and diesAt <= now
+    local heardAt, maySilentMs, waitMs = noteOf(seen, head)
+    if heardAt then
+      if not (dropSilent and math.abs(now - heardAt) > maySilentMs) then
+        break
+      end
+      handedBackMs = handedBackMs + (isOver and 0 or waitMs)
+    elseif not isOver then
+      break
+    end
+    redis.call('LPOP', queue)
+    redis.call('ZREM', timeouts, head)
+    forget(seen, head)
+    swept = true
+    head = redis.call('LINDEX', queue, 0)
+  end
+  if handedBackMs > 0 then
+    handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
+  end
+  return head, swept
+end
+local function leaveQueue(queue, timeouts, seen, waiter)
+  local place = redis.call('LPOS', queue, waiter)
+  local _, _, waitMs = noteOf(seen, waiter)
+  redis.call('ZREM', timeouts, waiter)
+  forget(seen, waiter)
+  if not place then
+    return false
+  end
+  local behind = redis.call('LRANGE', queue, place + 1, -1)
+  redis.call('LREM', queue, 0, waiter)
+  if waitMs then
+    handBack(timeouts, behind, waitMs)
+  end
+  return true
+end
+local function callHead(head, publish, channel)
+  if not head then
+    return 1
+  end
+  return announce(publish, channel .. ':' .. head, '0')
+end
+local function raiseLease(key, leaseMs)
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = (promoted and now or startedAt(now)) + graceMs
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return endsAt - now, id
+end
+local function mayComeBack(ended, guard, graceMs, trusted)
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
+end
+local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    raiseLease(lock, leaseMs)
+    return { 'held' }
+  end
+  if not mayComeBack(ended, guard, graceMs, trusted) then
+    return { 'lost' }
+  end
+  if redis.call('EXISTS', lock) == 1 then
+    return { 'taken' }
+  end
+  redis.call('HSET', lock, owner, count)
+  grantLease(lock, leaseMs, function()
+    redis.call('DEL', lock)
+  end)
+  return { 'held' }
+end
+if leaseMs < 1 or graceMs < 1 or count < 1 then
+  return redis.error_reply('ERR a lease, a grace and a count must be positive')
+end
+local answer = reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
+if answer[1] == 'held' then
+  leaveQueue(queue, timeouts, seen, owner)
+end
+return answer
+`,
+});
+
 /** Ends what the owner has here for good, its hold or its place in the queue, and calls the next in line. */
 export const fairLockRelease = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; ended: string },
@@ -894,7 +1104,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '64a3f3a3d78ba4d8a0de5eccd3b0db8c61ddce22',
+  sha1: 'b14369805b36bb9c5e810ed0814734fa1023290d',
   keys: ['lock', 'ended', 'last', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -938,8 +1148,8 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
@@ -954,9 +1164,11 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
@@ -970,7 +1182,11 @@ local function graceLeft(guard, graceMs, trusted)
   return endsAt - now, id
 end
 local function mayComeBack(ended, guard, graceMs, trusted)
-  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
 end
 local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
   if redis.call('HEXISTS', lock, owner) == 1 then
@@ -1138,7 +1354,7 @@ export const guardCheck = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'guard/check',
-  sha1: '363589ae659123fcb6a6aa428b474c00fcc128f5',
+  sha1: 'd3fa888dad3aff36dcc3cdf564dcbe8ce50f3f38',
   keys: ['guard'],
   args: [['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1157,8 +1373,8 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
@@ -1173,9 +1389,11 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
@@ -1271,14 +1489,14 @@ return { 'other', kind }
 `,
 });
 
-/** Which server process this is and for how long it has run. INFO may be forbidden: both are then empty. */
+/** Which server process this is and for how long it has run, by its clock: less than nothing where that was set back. INFO may be forbidden: both are then empty. */
 export const inspectIdentity = defineScript<
   { lock: string },
   Record<string, never>,
   | { status: 'server'; runId: string; uptimeSeconds: string }
 >({
   name: 'inspect/identity',
-  sha1: '163b73cda76fabd2690302daa9338ce6b5a7d0ca',
+  sha1: '990482ef339ea8109e652ebf003d967224f71188',
   keys: ['lock'],
   args: [],
   replies: {
@@ -1296,19 +1514,19 @@ end
 return {
   'server',
   string.match(text, 'run_id:(%x+)') or '',
-  string.match(text, 'uptime_in_seconds:(%d+)') or '',
+  string.match(text, 'uptime_in_seconds:(-?%d+)') or '',
 }
 `,
 });
 
-/** Which server has the key, by its replication id, and how many replicas are connected to it. INFO may be forbidden: the id is then empty. */
+/** Which server has the key, by its replication id, and how many replicas are connected to it. INFO may be forbidden, or say less: the id is then empty, the number -1. */
 export const inspectPrimary = defineScript<
   { lock: string },
   Record<string, never>,
   | { status: 'primary'; server: string; replicas: number }
 >({
   name: 'inspect/primary',
-  sha1: 'b06540939d1ef542691e0d4a7cde11b6ea1e1a5a',
+  sha1: '2b2b7fad0a7352fce311bfe1e9a27b6d5a201c68',
   keys: ['lock'],
   args: [],
   replies: {
@@ -1321,7 +1539,7 @@ local lock = KEYS[1]
 local _ = lock
 local text = redis.pcall('INFO', 'replication')
 if type(text) ~= 'string' then
-  return { 'primary', '', 0 }
+  return { 'primary', '', -1 }
 end
 if string.find(text, 'role:slave', 1, true) then
   return redis.error_reply("READONLY You can't ask a replica how many replicas there are")
@@ -1329,7 +1547,7 @@ end
 return {
   'primary',
   string.match(text, 'master_replid:(%x+)') or '',
-  tonumber(string.match(text, 'connected_slaves:(%d+)')) or 0,
+  tonumber(string.match(text, 'connected_slaves:(%d+)')) or -1,
 }
 `,
 });
@@ -1601,7 +1819,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: 'cdbc64740d21e73977514008fabe13d2cf8cdedd',
+  sha1: '392f3b53cdf8892f8aa5ac80efbd2a7a1faf9a91',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1642,8 +1860,8 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
@@ -1658,9 +1876,11 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
@@ -1674,7 +1894,11 @@ local function graceLeft(guard, graceMs, trusted)
   return endsAt - now, id
 end
 local function mayComeBack(ended, guard, graceMs, trusted)
-  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
 end
 local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
   if redis.call('HEXISTS', lock, owner) == 1 then
@@ -4172,7 +4396,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: '1099614ec30b959883047cc6c46e8825c79526b9',
+  sha1: 'ffa5cde4dcf28b398406867cd3ad067233720092',
   keys: ['lock', 'ended', 'guard'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
@@ -4241,8 +4465,8 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
@@ -4257,9 +4481,11 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
@@ -4273,7 +4499,11 @@ local function graceLeft(guard, graceMs, trusted)
   return endsAt - now, id
 end
 local function mayComeBack(ended, guard, graceMs, trusted)
-  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
 end
 if leaseMs < 1 or graceMs < 1 or #holds < 1 then
   return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
@@ -4755,7 +4985,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: 'c77d068c363b02f2a119e44dab58dd9177c85a81',
+  sha1: '6dcac880e0b7aeefe1305f0b33b426d2a85dc021',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -4797,8 +5027,8 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
@@ -4813,9 +5043,11 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
@@ -4829,7 +5061,11 @@ local function graceLeft(guard, graceMs, trusted)
   return endsAt - now, id
 end
 local function mayComeBack(ended, guard, graceMs, trusted)
-  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
 end
 if leaseMs < 1 or graceMs < 1 or count < 1 then
   return redis.error_reply('ERR a lease, a grace and a count must be positive')
@@ -5602,7 +5838,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: 'e5eab7c6b09f5370a1cbcf4321ad6f838488005a',
+  sha1: '55235993e3a21a9a1631cde8bed9ff2cd2c8c3b0',
   keys: ['lock', 'ended', 'guard'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -5630,8 +5866,8 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function startedAt(now)
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return now - (tonumber(uptime) - 1) * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
@@ -5646,9 +5882,11 @@ local function graceLeft(guard, graceMs, trusted)
   local now = nowMs()
   local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
   endsAt = tonumber(endsAt) or 0
-  if reckoned ~= id and not string.find(trusted, id, 1, true) then
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
     local promoted = not string.find(text, 'master_replid2:0+%s')
-    endsAt = math.max(endsAt, (promoted and now or startedAt(now)) + graceMs)
+    endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
     redis.call('SET', guard, id)
@@ -5662,7 +5900,11 @@ local function graceLeft(guard, graceMs, trusted)
   return endsAt - now, id
 end
 local function mayComeBack(ended, guard, graceMs, trusted)
-  return redis.call('EXISTS', ended) == 0 and graceLeft(guard, graceMs, trusted) > 0
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
 end
 if leaseMs < 1 or graceMs < 1 then
   return redis.error_reply('ERR a lease and a grace must be positive')

@@ -1,7 +1,13 @@
 /** The scripts of the fair lock: what they answer, what they do to the queue, and whom they call. */
 import { describe, expect, it } from 'vitest';
-import { fairLockAcquire, fairLockForceRelease, fairLockRelease } from '../../src/scripts/generated.ts';
+import {
+  fairLockAcquire,
+  fairLockForceRelease,
+  fairLockReclaim,
+  fairLockRelease,
+} from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { describeReclaim, RUNNING_GRACE_MS } from './reclaim.ts';
 import { expectRunning, ScriptBench } from './script-bench.ts';
 
 const bench = new ScriptBench();
@@ -51,6 +57,11 @@ function release(name: string, owner: string) {
 function forceRelease(name: string, request: string) {
   const keys = { lock: name, ...queueKeys(name), answer: endedOf(name, request) };
   return bench.run(fairLockForceRelease, keys, { rememberMs: 30_000, ...calling(name) });
+}
+
+function reclaim(name: string, owner: string, guard: string, leaseMs: number, graceMs: number) {
+  const keys = { lock: name, ...queueKeys(name), ended: endedOf(name, owner), guard };
+  return bench.run(fairLockReclaim, keys, { owner, count: 3, leaseMs, graceMs, trusted: '' });
 }
 
 async function serverNow(): Promise<number> {
@@ -556,6 +567,33 @@ describeWithProcess('a server without memory to spare', () => {
     expect(await end('c:1')).toEqual({ status: 'released', announced: 1 });
     expect(await connection.command('LRANGE', queueOf('n'), 0, -1)).toEqual(['c:2', 'c:4']);
     expect(await connection.command('EXISTS', 'n')).toBe(0);
+  });
+});
+
+describeReclaim(bench, {
+  title: 'fair-lock/reclaim',
+  reclaim: ({ name, owner, guard, leaseMs, graceMs }) => reclaim(name, owner, guard, leaseMs, graceMs),
+  plantOther: (name) => bench.plant('HSET', name, 'c:2', 1),
+  isHeldBy: async (name, owner) => (await bench.hash(name))[owner] === '3',
+});
+
+describe('fair-lock/reclaim', () => {
+  it('takes a holder out of the queue that it stood in when the server last knew, so that the next is called', async () => {
+    const name = await freshName();
+    const guard = `holdfast_guard:{${name}}`;
+    bench.expectImmortal(guard);
+    expect(await acquire(name, 'c:9')).toEqual({ status: 'held' });
+    await acquire(name, 'c:1');
+    await acquire(name, 'c:2');
+    const before = await diesAt(name, 'c:2');
+    // What the others had never reached this server.
+    await bench.command('DEL', name);
+    expect(await reclaim(name, 'c:1', guard, LEASE_MS, RUNNING_GRACE_MS)).toEqual({ status: 'held' });
+    expect(await queue(name)).toEqual(['c:2']);
+    expect((await diesAt(name, 'c:2')) as number).toBe((before as number) - WAIT_MS);
+    const heard = await bench.listenTo(ownChannelOf(name, 'c:2'));
+    expect(await release(name, 'c:1')).toMatchObject({ status: 'released' });
+    expect(await heard()).toEqual(['0']);
   });
 });
 

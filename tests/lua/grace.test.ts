@@ -1,4 +1,5 @@
 /** The grace and the clocks by which it is told: they may be set, and those of two servers never agree. */
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { guardCheck } from '../../src/scripts/generated.ts';
 import { eventually } from '../harness/wait.ts';
@@ -16,8 +17,8 @@ async function planted(endsInMs: number, server?: string): Promise<string> {
   return guard;
 }
 
-function check(guard: string, graceMs = GRACE_MS) {
-  return bench.run(guardCheck, { guard }, { graceMs, trusted: '' });
+function check(guard: string, graceMs = GRACE_MS, trusted = '') {
+  return bench.run(guardCheck, { guard }, { graceMs, trusted });
 }
 
 describe('a grace that ends far in the future', () => {
@@ -45,5 +46,27 @@ describe('a grace that is over', () => {
     const guard = await planted(-1);
     expect(await check(guard)).toEqual({ status: 'settled' });
     expect(await bench.command('GET', guard)).toMatch(/^[0-9a-f]{40}$/);
+  });
+});
+
+describe('a grace that came with its slot', () => {
+  it('is not over because the clock here is ahead of that by which it was told, not even on a trusted server', async () => {
+    const guard = await planted(-60_000, 'ab'.repeat(20));
+    const info = String(await bench.command('INFO', 'replication'));
+    const trusted = /master_replid:(\w+)/.exec(info)?.[1] ?? '';
+    expect(await check(guard, 60_000, trusted)).toMatchObject({ status: 'grace', remainingMs: 60_000 });
+  });
+});
+
+describe('a server whose clock was set back since it started', () => {
+  /** What a script makes of a server that tells that it has run for less than nothing. */
+  async function startedAt(now: number): Promise<unknown> {
+    const source = await readFile(new URL('../../lua/lib/grace.lua', import.meta.url), 'utf8');
+    const told = `local redis = { call = function() return 'uptime_in_seconds:-3600' end }`;
+    return bench.command('EVAL', `${told}\n${source}\nreturn startedAt(${now})`, 0);
+  }
+
+  it('counts as just started', async () => {
+    expect(await startedAt(1_700_000_000_000)).toBe(1_700_000_000_000);
   });
 });

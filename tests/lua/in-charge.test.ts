@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import {
+  fairLockReclaim,
   fencedLockReclaim,
   lockReclaim,
   lockRenew,
@@ -82,6 +83,17 @@ const CONFIRMING: Confirming[] = [
     held: HELD,
   },
   {
+    title: 'fair-lock/reclaim',
+    plant: hash(OWNER, '1'),
+    confirm: (driver, name) =>
+      fairLockReclaim.run(
+        driver,
+        { ...keys(name), queue: `{${name}}:queue`, timeouts: `{${name}}:timeouts`, seen: `{${name}}:seen` },
+        { owner: OWNER, count: 1, leaseMs: LEASE_MS, ...GRACE },
+      ),
+    held: HELD,
+  },
+  {
     title: 'fenced-lock/reclaim',
     plant: (name) => [...hash(OWNER, '1')(name), ['SET', `{${name}}:last`, '7']],
     confirm: (driver, name) =>
@@ -148,6 +160,24 @@ describeWithProcess('a hold whose lease is long enough as it is', () => {
 
       await connection.command('CONFIG', 'SET', 'min-replicas-to-write', 0);
       // Of a primary that it cannot reach, so that it keeps what it has.
+      await connection.command('REPLICAOF', '127.0.0.1', 1);
+      await expect(confirm(rawDriver(connection), name)).rejects.toThrow(/READONLY/);
+    });
+  });
+});
+
+describeWithProcess('a hold that is not there', () => {
+  const reclaiming = CONFIRMING.filter(({ title }) => title.endsWith('reclaim'));
+
+  describe.each(reclaiming)('$title', ({ confirm }) => {
+    it('is not called lost by a replica, which may have been forgotten by time', async () => {
+      const server = await ownServer();
+      const connection = await openRaw(server.host, server.port);
+      const name = randomName('charge');
+      // As it was when it was in charge itself, and nobody was to be kept out any more.
+      const info = String(await connection.command('INFO', 'replication'));
+      await connection.command('SET', keys(name).guard, /master_replid:(\w+)/.exec(info)?.[1] ?? '');
+      expect(await confirm(rawDriver(connection), name)).toEqual({ status: 'lost' });
       await connection.command('REPLICAOF', '127.0.0.1', 1);
       await expect(confirm(rawDriver(connection), name)).rejects.toThrow(/READONLY/);
     });

@@ -175,7 +175,7 @@ describeWithProcess('a user who may not ask for INFO', () => {
     expect(await bench.run(inspectPrimary, { lock: 'any' }, {}, connection)).toEqual({
       status: 'primary',
       server: '',
-      replicas: 0,
+      replicas: -1,
     });
     expect(await bench.run(inspectIdentity, { lock: bench.name() }, {}, connection)).toEqual({
       status: 'server',

@@ -1,0 +1,76 @@
+/**
+ * The driver where one server is spoken to at a time: one that is alone, or the primary that is found among
+ * others. How it is found and spoken to is left to the adapter for a client library.
+ *
+ * Deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
+ */
+import type {
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+  Topology,
+} from './driver.ts';
+import { Lifelines } from './lifeline.ts';
+import { scanWith } from './scan.ts';
+
+/** What a client library knows of its server. */
+export interface OneServer {
+  readonly library: string;
+  readonly topology: Topology;
+  readonly keyPrefix: string;
+  /** Sends a command exactly as given, on the user's client. */
+  send(command: readonly ScriptArgument[]): Promise<ScriptReply>;
+  /** Opens a connection of our own, which is over when the lifelines are. */
+  open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection>;
+  /** Closes the client itself, where it is not the user's. */
+  close?(): Promise<void>;
+}
+
+export class OneServerDriver implements Driver {
+  readonly library: string;
+  readonly topology: Topology;
+  readonly keyPrefix: string;
+  readonly #server: OneServer;
+  readonly #lifelines = new Lifelines();
+
+  constructor(server: OneServer) {
+    this.library = server.library;
+    this.topology = server.topology;
+    this.keyPrefix = server.keyPrefix;
+    this.#server = server;
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
+    return this.#server.send(['EVAL', source, String(keys.length), ...keys, ...args]);
+  }
+
+  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
+    return this.#server.send(['EVALSHA', sha1, String(keys.length), ...keys, ...args]);
+  }
+
+  nodeOf(): string {
+    return '';
+  }
+
+  nodes(): readonly string[] {
+    return [''];
+  }
+
+  /** There is nowhere else to look. */
+  async rediscover(): Promise<void> {}
+
+  openConnection(_node: string, events: ConnectionEvents): Promise<Connection> {
+    return this.#server.open(this.#lifelines, events);
+  }
+
+  scan(pattern: string): AsyncIterable<string> {
+    return scanWith((command) => this.#server.send(command), pattern);
+  }
+
+  async close(): Promise<void> {
+    this.#lifelines.destroyAll();
+    await this.#server.close?.();
+  }
+}
