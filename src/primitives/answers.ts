@@ -13,9 +13,6 @@ import type { Wire } from './wire.ts';
 /** How long an unanswered request is remembered, and repeated: outages that are longer may cost the answer. */
 export const UNANSWERED_MS = 3_600_000;
 
-/** Commands of a broken connection arrive within seconds or not at all; this is on the safe side. */
-export const LATE_MS = 60_000;
-
 const SHORTEN_EVERY_MS = 1_000;
 const MOST_IN_ONE_CALL = 500;
 

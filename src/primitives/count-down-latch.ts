@@ -3,9 +3,11 @@
  *
  * Waiting is the runtime's. One look that finds the latch open lets in everybody who waited before it.
  */
+
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options.ts';
 import { acquire, type Busy, type Contest, type Granted } from '../runtime/acquire.ts';
+import { POLL_MS } from '../runtime/poll.ts';
 import {
   countDownLatchCountDown,
   countDownLatchDelete,
@@ -14,9 +16,6 @@ import {
 } from '../scripts/generated.ts';
 import { attemptBeside, type Crowd } from './crowd.ts';
 import { type Memory, Requests, type SynchronizerContext } from './requests.ts';
-
-/** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
-const POLL_MS = 5_000;
 
 const OPEN: Granted<true> = { granted: true, value: true };
 const CLOSED: Busy = { granted: false, remainingMs: -1 };

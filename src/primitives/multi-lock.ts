@@ -107,7 +107,7 @@ export class MultiLock extends GroupLock {
         if (clock.now() >= endsAt || !isWorthAnother(gathering, error, quest, wasBusy)) throw error;
       }
       using patience = new Patience(clock, Math.min(backoff.next(), endsAt - clock.now()), [signal]);
-      await patience.wait(new Promise<never>(() => {}));
+      await patience.sleep();
     }
   }
 

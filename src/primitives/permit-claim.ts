@@ -4,15 +4,15 @@
  * All attempts ask for the same ids, so that none takes more than once. What a call that gives up may have
  * taken, or may yet take, is undone in the background.
  */
+
 import { mayHaveRun } from '../drivers/outcome.ts';
 import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
+import { LATE_MS } from '../runtime/bar.ts';
+import { POLL_MS } from '../runtime/poll.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Grant } from '../runtime/tenure.ts';
-import { LATE_MS, UNANSWERED_MS } from './answers.ts';
+import { UNANSWERED_MS } from './answers.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
-
-/** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
-const POLL_MS = 5_000;
 
 const TAKEN: Granted<true> = { granted: true, value: true };
 const GIVEN_UP: Busy = { granted: false, remainingMs: -1 };

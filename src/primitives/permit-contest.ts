@@ -5,15 +5,15 @@
  * a new attempt. So there is at most one attempt at a time whose outcome is not known, and when the caller
  * gives up, that one is undone: what it took goes back, and if it has not run yet it never will.
  */
+
 import { DriverError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
 import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
+import { LATE_MS } from '../runtime/bar.ts';
+import { POLL_MS } from '../runtime/poll.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
-import { LATE_MS, UNANSWERED_MS } from './answers.ts';
+import { UNANSWERED_MS } from './answers.ts';
 import type { Requests, SynchronizerContext } from './requests.ts';
-
-/** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
-const POLL_MS = 5_000;
 
 const TAKEN: Granted<true> = { granted: true, value: true };
 const SHORT: Busy = { granted: false, remainingMs: -1 };

@@ -4,9 +4,11 @@
  * A permit is known by 16 random bytes made here: members of Redisson's sorted set, 32 hex digits to users.
  * An id is used once and barred when its permit is over, so that nothing that arrives late can take it again.
  */
+
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
 import { endedKey, permitTimeoutKey, semaphoreChannel } from '../keys.ts';
+import { LATE_MS } from '../runtime/bar.ts';
 import { persist } from '../runtime/persist.ts';
 import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -16,7 +18,7 @@ import {
   permitSemaphoreRenew,
   permitSemaphoreUndo,
 } from '../scripts/generated.ts';
-import { LATE_MS, UNANSWERED_MS } from './answers.ts';
+import { UNANSWERED_MS } from './answers.ts';
 import type { Wire } from './wire.ts';
 
 export function newPermitId(): string {

@@ -5,16 +5,16 @@
  * the permits, the others find that entry and take nothing. When the caller gives up while one of them may have
  * run or may yet run, the entry is taken out again, and none will ever make it anew.
  */
+
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
 import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';
 import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
+import { LATE_MS } from '../runtime/bar.ts';
+import { jittered, POLL_MS } from '../runtime/poll.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
-import { LATE_MS, UNANSWERED_MS } from './answers.ts';
+import { UNANSWERED_MS } from './answers.ts';
 import type { SynchronizerContext } from './requests.ts';
-
-/** Nobody announces that permits came back early or that the rate changed: what that costs at most. */
-const POLL_MS = 5_000;
 
 const OVER: Granted<true> = { granted: true, value: true };
 
@@ -68,7 +68,8 @@ export class RateContest implements Contest<true> {
     this.what = `acquire ${count} of "${place.name}"`;
     this.waiting = {
       kind: 'spin',
-      nextDelayMs: () => Math.min(this.#waitMs, POLL_MS * (0.8 + Math.random() * 0.4)),
+      // Nobody announces that permits came back early, or that the rate changed.
+      nextDelayMs: () => Math.min(this.#waitMs, jittered(POLL_MS)),
     };
   }
 

@@ -2,9 +2,11 @@
  * What the shared side of a read/write lock says to the server: a field for each reader, and a key for each of its
  * holds, by which others judge whether it still counts.
  */
+
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
+import { POLL_MS } from '../runtime/poll.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import {
@@ -16,7 +18,7 @@ import {
   readWriteLockReadRenew as readRenewScript,
 } from '../scripts/generated.ts';
 import { guardedBy } from './guarded.ts';
-import { holdKeys, POLL_MS, ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
+import { holdKeys, ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
 import type { Wire } from './wire.ts';
 
 /** Write tenures whose number a read tenure has used: an owner field is used for one tenure only. */

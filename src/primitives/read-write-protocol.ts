@@ -18,9 +18,6 @@ import {
 } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';
 
-/** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
-export const POLL_MS = 5_000;
-
 /** What a writer's field has behind its owner's number. */
 export const WRITER = ':write';
 

@@ -63,7 +63,7 @@ export class RedLock extends GroupLock {
       const leftMs = endsAt - clock.now();
       if (leftMs <= 0) return this.#giveUp(result);
       using patience = new Patience(clock, Math.min(pauseMs(attempt), leftMs), [signal]);
-      await patience.wait(new Promise<never>(() => {}));
+      await patience.sleep();
     }
   }
 

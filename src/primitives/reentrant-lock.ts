@@ -3,8 +3,10 @@
  *
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
+
 import { endedKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
+import { POLL_MS } from '../runtime/poll.ts';
 import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
 import {
   lockAcquire,
@@ -27,9 +29,6 @@ export const REENTRANT_SCRIPTS = {
   forceRelease: lockForceRelease,
   describe: lockDescribe,
 };
-
-/** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
-const POLL_MS = 5_000;
 
 export class ReentrantProtocol extends ScriptedProtocol {
   readonly identity: string;

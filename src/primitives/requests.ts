@@ -4,13 +4,15 @@
  * Every request has an id that is never used again and a key under which the script remembers its answer;
  * asked again, the server answers from memory. Acquiring, which can be given up, is left to its primitive.
  */
+
 import { classify } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { endedKey } from '../keys.ts';
+import { LATE_MS } from '../runtime/bar.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
 import { persist } from '../runtime/persist.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type Answers, LATE_MS, UNANSWERED_MS } from './answers.ts';
+import { type Answers, UNANSWERED_MS } from './answers.ts';
 import type { Crowds } from './crowd.ts';
 import type { Wire } from './wire.ts';
 

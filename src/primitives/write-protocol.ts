@@ -2,10 +2,12 @@
  * What the exclusive side of a read/write lock says to the server: one field for the writer, and, where it has
  * preference, a note that it waits.
  */
+
 import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
+import { POLL_MS } from '../runtime/poll.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
 import {
   lockEnter,
@@ -16,7 +18,7 @@ import {
   readWriteLockWriteRelease as writeReleaseScript,
 } from '../scripts/generated.ts';
 import { guardedBy } from './guarded.ts';
-import { POLL_MS, ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
+import { ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
 import type { Wire } from './wire.ts';
 
 /** A writer with preference shows itself this often while it waits, and is forgotten after that much silence. */

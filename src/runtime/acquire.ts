@@ -11,6 +11,7 @@ import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { Line } from './line.ts';
 import { EXPIRED, type Patience } from './patience.ts';
+import { jittered } from './poll.ts';
 
 /** It is somebody else's. */
 export interface Busy {
@@ -47,11 +48,6 @@ export interface Contest<T> {
   abandon(): void;
   /** The caller has given up, and no attempt is in doubt: leave whatever queue the attempts joined. */
   withdraw?(): void;
-}
-
-/** Polls of many processes should not fall together. */
-function jittered(pollMs: number): number {
-  return pollMs * (0.8 + Math.random() * 0.4);
 }
 
 /** What the engine needs to know of the client it works for. */

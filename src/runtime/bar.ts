@@ -8,7 +8,7 @@ import type { LockProtocol, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Commands of a broken connection arrive within seconds or not at all; this is on the safe side. */
-const LATE_MS = 60_000;
+export const LATE_MS = 60_000;
 
 /** How long an owner stays barred whose commands may still be on their way: no less than what they could take. */
 export function barMs(leaseMs: number): number {

@@ -88,6 +88,11 @@ export class Patience {
     });
   }
 
+  /** Sleeps until the time is over; rejects as `wait` does. */
+  async sleep(): Promise<void> {
+    await this.wait(new Promise<never>(() => {}));
+  }
+
   [Symbol.dispose](): void {
     for (const forget of this.#forget) forget();
   }
