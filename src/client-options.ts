@@ -19,7 +19,7 @@ export interface ClientOptions {
    * or `'auto'`, the default: one, where a replica is connected.
    */
   replicas?: number | 'auto' | 'majority' | undefined;
-  /** How long to wait for them; 1 000. */
+  /** How long to wait for them, less than `commandTimeoutMs`; 1 000, or half of that if it is less. */
   replicaTimeoutMs?: number | undefined;
   /**
    * Keeps locks through failovers and restarts: for a grace after one, holders come back and nobody else is let in.

@@ -95,17 +95,12 @@ interface Standing {
   readonly required: number;
 }
 
-/** How the primary stands that lacks the most replicas, or has the fewest. */
-function worstStanding(facts: readonly ServerFacts[], census: Experience['census']): Standing {
-  const required = ({ node, replicas }: ServerFacts) => census.required(node, replicas ?? 0);
-  const worst = extreme(
-    facts.map((one) => (one.replicas === null ? null : { connected: one.replicas, required: required(one) })),
-    (one, other) => {
-      const difference = one.connected - one.required - (other.connected - other.required);
-      return difference < 0 || (difference === 0 && one.connected < other.connected);
-    },
-  );
-  return worst ?? { connected: null, required: Math.max(...facts.map(required)) };
+/** How the primary stands that does not tell, or else lacks the most replicas, or has the fewest. */
+function worstStanding(facts: readonly ServerFacts[], census: Experience['census']): Standing | undefined {
+  const spare = ({ connected, required }: Standing) => (connected ?? Number.NEGATIVE_INFINITY) - required;
+  return facts
+    .map(({ node, replicas }) => ({ connected: replicas, required: census.required(node, replicas ?? 0) }))
+    .sort((one, other) => spare(one) - spare(other) || (one.connected ?? 0) - (other.connected ?? 0))[0];
 }
 
 /** Whether one version comes before another, number by number. */
@@ -129,7 +124,7 @@ export function summarize(
   const { library, topology, replicas, guard } = wishes;
   const { census, channels, isDeaf } = experience;
   const weakest = facts.find(({ mayEvictLocks }) => mayEvictLocks) ?? facts[0];
-  const standing = worstStanding(facts, census);
+  const standing = worstStanding(facts, census) ?? { connected: null, required: 0 };
   const isInfoAllowed = facts.every(({ info }) => info);
   return {
     library,

@@ -122,7 +122,7 @@ describe('detectDriver', () => {
     [Object.create(null), 'a plain object'],
     [new Map(), 'an instance of Map'],
     [Redis, 'a function'],
-    [detectDriver(createClient()), 'an instance of NodeRedisDriver'],
+    [detectDriver(createClient()), 'an instance of OneServerDriver'],
     [createClient().legacy(), 'an instance of RedisLegacyClient'],
   ])('refuses %o and says what it got', (client, got) => {
     const message = refusal(client);

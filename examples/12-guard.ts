@@ -1,0 +1,30 @@
+/**
+ * A server dies and comes back empty. With the guard, the lock stays with its holder.
+ *
+ * It needs `redis-server` or `valkey-server` on PATH, to have one that may be killed.
+ */
+import { Holdfast } from 'holdfast';
+import { startServer } from 'holdfast/testing';
+
+await using server = await startServer();
+// The same on all clients. Five seconds instead of thirty, so that the example is over sooner.
+const guarded = { guard: { graceMs: 5_000 }, watchdogMs: 5_000 };
+await using worker = await Holdfast.connect(server.url, guarded);
+await using stranger = await Holdfast.connect(server.url, guarded);
+
+// The server has just started: nobody gets in for one grace.
+const hold = await worker.getLock('payments').lock();
+console.log('1. The worker holds the lock.');
+
+await server.restart();
+console.log('2. The server is back, without its data.');
+console.log(`3. A stranger gets in: ${(await stranger.getLock('payments').tryLock()) !== null}.`);
+
+await hold.extend(5_000);
+hold.assertHeld();
+console.log('4. The worker has the lock as before.');
+
+await hold.unlock();
+await stranger
+  .getLock('payments')
+  .withLock(() => console.log('5. After the grace it is the turn of others.'));
