@@ -11,7 +11,7 @@ import { ClosedError, OptionError } from './errors.ts';
 import type { Capabilities } from './inspect/capabilities.ts';
 import { checkHealth, type Health } from './inspect/health.ts';
 import { type Description, describe, list } from './inspect/locks.ts';
-import { checkName, checkOptions, checkSettings, DEFAULTS, type Settings } from './options.ts';
+import { checkName, checkOptions } from './options.ts';
 import { CountDownLatch, latchFitsCluster } from './primitives/count-down-latch.ts';
 import { ExclusiveLock } from './primitives/exclusive-lock.ts';
 import { FairProtocol } from './primitives/fair-lock.ts';
@@ -28,9 +28,10 @@ import { Semaphore } from './primitives/semaphore.ts';
 import { SimpleProtocol } from './primitives/simple-lock.ts';
 import { type Backoff, spinning } from './primitives/spin-lock.ts';
 import { WebLocks } from './primitives/web-locks.ts';
-import { type Clock, SystemClock } from './runtime/clock.ts';
+import { SystemClock } from './runtime/clock.ts';
 import type { ClientEvents, Report } from './runtime/events.ts';
 import { Owner, Section } from './runtime/owner.ts';
+import { checkSettings, type Settings } from './settings.ts';
 import { closeOnSignals } from './signals.ts';
 import { checkTarget, type Target } from './target.ts';
 import { publish } from './telemetry/channels.ts';
@@ -38,12 +39,11 @@ import { type Listener, Listeners } from './telemetry/listeners.ts';
 import { Warnings } from './telemetry/warnings.ts';
 import { Wiring } from './wiring.ts';
 
-/** What a client is made of; tests replace the clock. */
+/** What a client is made of. */
 interface Made {
   readonly driver: Driver;
   readonly settings: Settings;
   readonly expectedReplicas?: number;
-  readonly clock?: Clock;
   /** What to do once everything is closed. */
   readonly whenClosed?: () => Promise<void>;
 }
@@ -73,14 +73,9 @@ export class Holdfast implements AsyncDisposable {
   #forgetSignals: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor({
-    driver,
-    settings,
-    expectedReplicas = 0,
-    clock = new SystemClock(),
-    whenClosed,
-  }: Made) {
+  private constructor({ driver, settings, expectedReplicas = 0, whenClosed }: Made) {
     this.#whenClosed = whenClosed;
+    const clock = new SystemClock();
     const report: Report = (event, payload) => this.#report(event, payload);
     const warnings = this.#warnings;
     this.#wiring = new Wiring({ id: this.id, driver, settings, clock, report, warnings, expectedReplicas });
@@ -94,19 +89,19 @@ export class Holdfast implements AsyncDisposable {
    * @throws OptionError, or DriverError when the server cannot be reached or cannot do what was asked for
    */
   static async connect(target: string | Target, options?: ClientOptions): Promise<Holdfast> {
-    const checked = checkSettings(options);
+    const settings = checkSettings(options);
     const where = checkTarget(target);
-    const commandTimeoutMs = checked.commandTimeoutMs ?? DEFAULTS.commandTimeoutMs;
+    const { commandTimeoutMs } = settings;
     if (where.kind !== 'embedded') {
       const driver = await openDriver(where, { commandTimeoutMs });
       const counted = where.kind === 'fixed' ? { expectedReplicas: where.expectedReplicas } : {};
-      return Holdfast.#connected({ driver, settings: checked, ...counted });
+      return Holdfast.#connected({ driver, settings, ...counted });
     }
     const { startEmbeddedServer } = await import('./embedded/start.ts');
     const server = await startEmbeddedServer();
     try {
       const driver = await openDriver({ kind: 'server', server: { url: server.url } }, { commandTimeoutMs });
-      return await Holdfast.#connected({ driver, settings: checked, whenClosed: () => server.close() });
+      return await Holdfast.#connected({ driver, settings, whenClosed: () => server.close() });
     } catch (error) {
       await server.close();
       throw error;

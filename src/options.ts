@@ -1,5 +1,5 @@
 /**
- * Every option, its default and its check, in one place.
+ * The check of every option, in one place.
  *
  * Options are refused before anything is sent to the server: an unknown name, a value out of range or of
  * the wrong type is an `OptionError` that says what would have been right.
@@ -146,55 +146,6 @@ const CHECKS = {
   constant: { kind: only(['constant'] as const, "it is 'exponential' or 'constant'"), delayMs: integer(1) },
 } satisfies Record<string, Checks>;
 
-/** What a client does when it is not told otherwise. */
-export const DEFAULTS = {
-  watchdogMs: 30_000,
-  commandTimeoutMs: 3_000,
-  fairWaitMs: 300_000,
-  mapName: (name: string) => name,
-  closeOnSignals: false,
-  shardedPubSub: 'auto',
-  replicas: 'auto',
-  replicaTimeoutMs: 1_000,
-  guard: false,
-  /** How long strangers wait after a failover: no shorter than any hold is relied on without a word of the server. */
-  graceMs: 30_000,
-} as const;
-
-/**
- * A hold has to be confirmed at least once in every grace.
- *
- * @throws OptionError
- */
-export function checkGrace(watchdogMs: number, graceMs: number): void {
-  if (watchdogMs <= graceMs) return;
-  throw new OptionError(
-    `watchdogMs (${watchdogMs}) must not be longer than the grace of the guard (${graceMs}): a hold would be ` +
-      'relied on when strangers are let in. Give guard: { graceMs }, the same for all clients',
-  );
-}
-
-/** The options of a client, checked. */
-export type Settings = Checked<(typeof CHECKS)['client']>;
-
-/**
- * Checks the options of a client, also against each other.
- *
- * @throws OptionError
- */
-export function checkSettings(given: unknown): Settings {
-  const settings = checkOptions('client', given);
-  const { guard, watchdogMs, replicaTimeoutMs, commandTimeoutMs } = { ...DEFAULTS, ...settings };
-  const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
-  if (guard !== false) checkGrace(watchdogMs, graceMs);
-  if (settings.replicaTimeoutMs !== undefined && replicaTimeoutMs >= commandTimeoutMs) {
-    throw new OptionError(
-      `replicaTimeoutMs (${replicaTimeoutMs}) must be shorter than commandTimeoutMs (${commandTimeoutMs})`,
-    );
-  }
-  return settings;
-}
-
 /**
  * Checks a bag of options by the table of that name. A value of `undefined` counts as left out.
  *
@@ -297,7 +248,5 @@ export function checkCount(
   least: number,
   most: number = Number.MAX_SAFE_INTEGER,
 ): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most)
-    return value;
-  throw new OptionError(`${what} must be a whole number from ${least} to ${most}, not ${show(value)}`);
+  return integer(least, most)(value, what);
 }

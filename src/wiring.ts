@@ -4,7 +4,7 @@
 import { withDeadline } from './drivers/deadline.ts';
 import type { Driver } from './drivers/driver.ts';
 import { Preflight } from './inspect/preflight.ts';
-import { checkGrace, checkName, checkSlots, DEFAULTS, type Settings } from './options.ts';
+import { checkName, checkSlots } from './options.ts';
 import { Answers } from './primitives/answers.ts';
 import { Crowds } from './primitives/crowd.ts';
 import { Granting } from './primitives/granting.ts';
@@ -28,6 +28,7 @@ import { ReplicaCensus } from './runtime/replica-census.ts';
 import { Runtime } from './runtime/runtime.ts';
 import { WakeChannels } from './runtime/wake-channels.ts';
 import { inspectPrimary } from './scripts/generated.ts';
+import { checkGrace, type Settings } from './settings.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 
 /** What a client is made of; tests replace the clock. */
@@ -61,16 +62,14 @@ export class Wiring {
   readonly #report: Report;
 
   constructor({ id, driver, settings, clock, report, warnings, expectedReplicas }: Parts) {
-    const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName, shardedPubSub } = { ...DEFAULTS, ...settings };
-    const { replicas, guard } = { ...DEFAULTS, ...settings };
-    const patienceMs = Math.min(DEFAULTS.replicaTimeoutMs, Math.ceil(commandTimeoutMs / 2));
+    const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName, shardedPubSub } = settings;
+    const { replicas, replicaTimeoutMs, isGuarded, graceMs } = settings;
     this.#report = report;
     const isSharded = shardedPubSub !== false && driver.topology === 'cluster';
     const channels = new WakeChannels(isSharded ? 'sharded' : 'plain');
     const census = new ReplicaCensus({ clock, wish: replicas, expected: expectedReplicas });
-    const graceMs = typeof guard === 'object' ? guard.graceMs : DEFAULTS.graceMs;
     this.guard = new Guard({ clock, graceMs, driver });
-    this.#isGuarded = guard !== false;
+    this.#isGuarded = isGuarded;
     this.preflight = new Preflight({
       driver: withDeadline(driver, clock, commandTimeoutMs),
       clock,
@@ -80,7 +79,7 @@ export class Wiring {
         library: driver.library,
         topology: driver.topology,
         replicas,
-        guard: { on: this.#isGuarded, graceMs },
+        guard: { on: isGuarded, graceMs },
       },
       census,
       channels,
@@ -109,7 +108,7 @@ export class Wiring {
         : new Acknowledgement({
             driver: this.driver,
             census,
-            timeoutMs: settings.replicaTimeoutMs ?? patienceMs,
+            timeoutMs: replicaTimeoutMs,
             count: (key) => this.#countReplicas(key),
             onUnavailable: (why) => this.#warnOfReplicas(why),
           });

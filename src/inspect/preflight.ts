@@ -177,7 +177,7 @@ export class Preflight implements CallWatch {
 
   /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
   async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
-    const { driver, wishes, census } = this.#settings;
+    const { driver, wishes, census, warnings } = this.#settings;
     const [first] = facts;
     const isOptional = wishes.replicas === 'auto';
     if (wishes.replicas === 0 || first === undefined || (isOptional && !first.replicas)) return;
@@ -186,6 +186,8 @@ export class Preflight implements CallWatch {
       connection = await driver.openConnection(first.node, { onMessage() {}, onDown() {} });
       await connection.send(['WAIT', '0', '1']);
       census.refusal = null;
+      // An acquisition may have said so. What is still wrong is said again.
+      warnings.forget('HOLDFAST_NO_REPLICAS');
     } catch (error) {
       if (classify(error) === 'refused') census.refusal = messageOf(error);
       // What could not be found out will be, by the first acquisition.

@@ -5,10 +5,17 @@ import { latchChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import type { Interop } from './context.ts';
 import { JavaLatch } from './java-objects.ts';
-import { expectWokenByMessage, isPending, keysOf, LEASE_MS, untilHeard, wakeUpMs } from './moments.ts';
+import {
+  expectWokenByMessage,
+  givingUp,
+  isPending,
+  keysOf,
+  LEASE_MS,
+  untilHeard,
+  wakeUpMs,
+} from './moments.ts';
 import { PLAIN_AND_BRACED } from './names.ts';
 
-const SHORT_WAIT = { waitMs: 200 };
 const LONG_WAIT = { waitMs: LEASE_MS / 2 };
 
 export function describeCountDownLatch(interop: Interop): void {
@@ -28,22 +35,31 @@ export function describeCountDownLatch(interop: Interop): void {
         const [java, node] = [theirs(name), ours(name)];
         expect(setter === 'Java' ? await java.trySetCount(3) : await node.trySetCount(3)).toBe(true);
         expect([await java.trySetCount(9), await node.trySetCount(9)]).toEqual([false, false]);
-        expect(await node.await(SHORT_WAIT)).toBe(false);
-        expect(await java.await(SHORT_WAIT)).toBe(false);
         const threads = [theirs(name), theirs(name)] as const;
         const waits = [threads[0].await(), threads[1].await(LONG_WAIT), node.await(), node.await(LONG_WAIT)];
         await Promise.all(threads.map((thread) => thread.untilAsleep()));
         await untilHeard(interop, latchChannel(name), 2);
         await node.countDown();
         await java.countDown();
+        expect(await isPending(interop, Promise.race(waits), name)).toBe(true);
         expect([await java.getCount(), await node.getCount()]).toEqual([1, 1]);
-        expect(await isPending(interop, Promise.race(waits))).toBe(true);
         const open = async () => (last === 'Java' ? java.countDown() : node.countDown());
         const tookMs = await wakeUpMs(open, Promise.all(waits));
         expect(await Promise.all(waits)).toEqual([true, true, true, true]);
         expect([await java.getCount(), await node.getCount()]).toEqual([0, 0]);
         return tookMs;
       }),
+    );
+
+    it.each(['Java', 'Node'])(
+      'set by %s and not opened, lets nobody through who waits for a while',
+      async (setter) => {
+        const name = makeName();
+        const [java, node] = [theirs(name), ours(name)];
+        expect(setter === 'Java' ? await java.trySetCount(1) : await node.trySetCount(1)).toBe(true);
+        expect(await givingUp((waitMs) => node.await({ waitMs }))).toBe(false);
+        expect(await givingUp((waitMs) => java.await({ waitMs }))).toBe(false);
+      },
     );
   });
 

@@ -17,7 +17,18 @@ const PROJECT = fileURLToPath(new URL('./java/', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../.cache/interop/', import.meta.url));
 
 /** On a fresh machine Maven loads some hundred files first. */
-export const BUILT_WITHIN_MS = 300_000;
+const MAVEN_WITHIN_MS = 240_000;
+
+/** Classes, and the libraries of one version. */
+const MAVEN_RUNS = 2;
+
+/** Test files run in two workers, and build one after the other: one's own build may come behind another. */
+const BUILDS = 2;
+
+const STARTED_WITHIN_MS = 60_000;
+
+/** How long it may take until a test file has its servers and its JVM, if everything is to be built first. */
+export const BUILT_WITHIN_MS = BUILDS * MAVEN_RUNS * MAVEN_WITHIN_MS + STARTED_WITHIN_MS;
 
 const OLDEST_JDK = 17;
 
@@ -58,7 +69,7 @@ async function maven(goal: string, settings: Readonly<Record<string, string>>): 
   const given = Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
   const args = ['--quiet', '--batch-mode', '--file', join(PROJECT, 'pom.xml'), goal, ...given];
   try {
-    await promisify(execFile)('mvn', args, { timeout: BUILT_WITHIN_MS });
+    await promisify(execFile)('mvn', args, { timeout: MAVEN_WITHIN_MS });
   } catch (error) {
     const { message, stdout = '' } = error as Error & { stdout?: string };
     throw new Error(`mvn ${goal} failed: ${message}\n${stdout}`, { cause: error });
@@ -83,9 +94,10 @@ export async function javaClassPath(version: RedissonVersion): Promise<string> {
   const classes = join(CACHE, `classes-${await hashOf(['pom.xml', ...(await sources())])}`);
   const libraries = join(CACHE, `redisson-${version}-${await hashOf(['pom.xml'])}`);
   if (!existsSync(classes) || !existsSync(libraries)) {
-    // Test files run side by side, and Maven's own folder is not made for several at once.
+    // Test files run side by side, and Maven's own folder is not made for several at once. Fair, so that nobody
+    // waits for more than one other.
     await using client = await Holdfast.connect(inject('serverUrl'));
-    await client.getLock('interop:build').withLock(async () => {
+    await client.getFairLock('interop:build').withLock(async () => {
       await make(classes, (folder) => maven('compile', { 'peer.target': folder }));
       await make(libraries, (outputDirectory) =>
         maven('dependency:copy-dependencies', {

@@ -1,16 +1,35 @@
 /** When something has happened that a test waits for, and what must not have happened. */
 import { expect } from 'vitest';
+import { semaphoreChannel } from '../../src/keys.ts';
+import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Interop } from './context.ts';
+import { JavaSemaphore } from './java-objects.ts';
 import type { Kind } from './kinds.ts';
 import { noteWakeUp } from './wake-ups.ts';
 
 /** Long against everything but the lease itself: a hold with it ends by an unlock, or not within a test. */
 export const LEASE_MS = 60_000;
 
-/** Far below what a waiter sleeps without a message: in Java the lease, in Node a poll of at least two seconds. */
-const WOKEN_WITHIN_MS = 1_000;
-const ROUNDS = 3;
+/** Long enough to fall asleep, short against every poll. */
+const SHORT_WAIT_MS = 200;
+
+/** Clocks of milliseconds may end a wait within the one before. */
+const ROUNDING_MS = 2;
+
+/**
+ * Nobody who was not told is in before this: a waiter of Node looks again four seconds after its last look, a fair one
+ * two, and letting go comes at most some moments after that look. A waiter of Java sleeps for the whole lease.
+ */
+const BEFORE_ANY_POLL_MS = 1_500;
+
+/** How soon a waiter is in once the lock is free, on a machine that has time for it. */
+const PROMPTLY_MS = 100;
+
+/** A spin lock is told nothing: it asks at the end of a pause, of which this is the longest in both languages. */
+const LONGEST_PAUSE_MS = 128;
+
+const ROUNDS = 5;
 
 /** A machine that runs many tests at once may be slow for seconds. */
 export const IN_TIME = { withinMs: 20_000 };
@@ -35,26 +54,56 @@ export async function untilHeard({ place }: Interop, channel: string, processes 
   await eventually(async () => (await place.listeners(channel)) >= processes, IN_TIME);
 }
 
-/** Whether a call is still under way, a turn of both languages later. */
-export async function isPending({ java }: Interop, call: Promise<unknown>): Promise<boolean> {
-  const settled = call.then(
-    () => true,
-    () => true,
-  );
-  const oneTurn = java.order({ thread: 'idle', kind: 'owner', op: 'describe' }).then(() => false);
-  return !(await Promise.race([settled, oneTurn]));
+/**
+ * Whether a call is still under way once both languages have heard and answered something that happened later. In a
+ * Cluster that is said of the server that has the name.
+ */
+export async function isPending(
+  interop: Interop,
+  call: Promise<unknown>,
+  name = randomName('interop'),
+): Promise<boolean> {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  call.then(over, over);
+  await wakeEachOther(interop, name);
+  return !isOver;
 }
 
 /**
- * Proves that waiters are woken by messages. A round waits, lets go, and resolves when the waiter has got in; the
- * fastest must be faster than anybody who was not told.
+ * Each language waits for a permit, is woken by the other and takes it. Node has one connection for messages and one
+ * for commands: a message from before comes ahead of these, and what it makes a waiter ask is answered ahead of them.
+ * Java may have more than one; there it is the same way, taken later.
  */
-export async function expectWokenByMessage(round: () => Promise<number>): Promise<void> {
+async function wakeEachOther(interop: Interop, name: string): Promise<void> {
+  const { node, java, place } = interop;
+  const permits = name.includes('{') ? `${name}:turn` : `{${name}}:turn`;
+  const [ours, theirs] = [node.getSemaphore(permits), new JavaSemaphore(java, 'semaphore', [permits])];
+  const theirTurn = theirs.acquire();
+  await theirs.untilAsleep();
+  await ours.release();
+  await theirTurn;
+  const ourTurn = ours.acquire();
+  await untilHeard(interop, semaphoreChannel(permits));
+  await theirs.release();
+  await ourTurn;
+  await place.command(permits, 'DEL', permits);
+}
+
+/**
+ * Proves that waiters are woken by messages, and how soon. A round waits, lets go, and resolves when the waiter has
+ * got in. No round may last as long as for somebody who was not told; and since a machine that is busy slows some of
+ * them down, but a delay that is built in slows all of them, one must be prompt.
+ */
+export async function expectWokenByMessage(round: () => Promise<number>, kind?: Kind): Promise<void> {
   const tookMs: number[] = [];
   for (let done = 0; done < ROUNDS; done += 1) tookMs.push(await round());
-  expect(Math.min(...tookMs), `woken after ${tookMs.map(Math.round).join(', ')} ms`).toBeLessThan(
-    WOKEN_WITHIN_MS,
-  );
+  const figures = `woken after ${tookMs.map(Math.round).join(', ')} ms`;
+  const pauseMs = kind?.channel === null ? LONGEST_PAUSE_MS : 0;
+  expect(Math.max(...tookMs), figures).toBeLessThan(BEFORE_ANY_POLL_MS);
+  expect(Math.min(...tookMs), figures).toBeLessThan(PROMPTLY_MS + pauseMs);
 }
 
 /** How long it takes from letting go until the waiter is in. */
@@ -68,11 +117,14 @@ export async function wakeUpMs(letGo: () => Promise<unknown>, waiter: Promise<un
   return tookMs;
 }
 
-/** What a call resolved with, and how long it took. */
-export async function timed<T>(act: () => Promise<T>): Promise<{ result: T; tookMs: number }> {
+/** What a call answers that waits for a short time in vain. It must give up then: not before, not at the next poll. */
+export async function givingUp<T>(wait: (waitMs: number) => Promise<T>): Promise<T> {
   const startedAt = performance.now();
-  const result = await act();
-  return { result, tookMs: performance.now() - startedAt };
+  const answer = await wait(SHORT_WAIT_MS);
+  const tookMs = performance.now() - startedAt;
+  expect(tookMs).toBeGreaterThanOrEqual(SHORT_WAIT_MS - ROUNDING_MS);
+  expect(tookMs).toBeLessThan(BEFORE_ANY_POLL_MS);
+  return answer;
 }
 
 /** Keys that belong to a name. Answers that are kept for repeated requests expire by themselves. */

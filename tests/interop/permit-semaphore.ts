@@ -1,16 +1,22 @@
 /** Permits with ids and leases: taken in one language, released, prolonged or reclaimed in the other. */
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { NotHeldError } from '../../src/index.ts';
+import { LeaseLostError, NotHeldError } from '../../src/index.ts';
 import { permitTimeoutKey, semaphoreChannel } from '../../src/keys.ts';
+import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
+import { eventually } from '../harness/wait.ts';
+import type { PermitSettings } from './children/permits.ts';
 import type { Interop } from './context.ts';
 import { JavaPermits } from './java-objects.ts';
-import { expectWokenByMessage, LEASE_MS, untilHeard, wakeUpMs } from './moments.ts';
+import { expectWokenByMessage, givingUp, IN_TIME, LEASE_MS, untilHeard, wakeUpMs } from './moments.ts';
 import { PLAIN_AND_BRACED } from './names.ts';
 
 const LEASE = { leaseMs: LEASE_MS };
-const SHORT_WAIT_MS = 200;
 const SHORT_LEASE = { leaseMs: 800 };
+/** Renewed every third of it, and long enough for a machine that is slow for a while. */
+const WATCHDOG_MS = 6_000;
+const PERMITS = fileURLToPath(new URL('./children/permits.ts', import.meta.url));
 
 export function describePermitSemaphore(interop: Interop): void {
   const theirs = (name: string) => new JavaPermits(interop.java, 'permits', [name]);
@@ -26,8 +32,8 @@ export function describePermitSemaphore(interop: Interop): void {
       const permit = await node.acquire(LEASE);
       expect(theirId).toMatch(/^[0-9a-f]{32}$/);
       expect(permit.id).toMatch(/^[0-9a-f]{32}$/);
-      expect(await node.tryAcquire({ waitMs: SHORT_WAIT_MS })).toBeNull();
-      expect(await java.tryAcquire({ waitMs: SHORT_WAIT_MS, ...LEASE })).toEqual([]);
+      expect(await givingUp((waitMs) => node.tryAcquire({ waitMs }))).toBeNull();
+      expect(await givingUp((waitMs) => java.tryAcquire({ waitMs, ...LEASE }))).toEqual([]);
       expect([await java.available(), await node.availablePermits()]).toEqual([0, 0]);
       expect(await interop.place.command(name, 'ZCARD', permitTimeoutKey(name))).toBe(2);
     });
@@ -66,7 +72,8 @@ export function describePermitSemaphore(interop: Interop): void {
       const permit = await ours(name).acquire(SHORT_LEASE);
       expect(await theirs(name).tryRelease(id)).toBe(false);
       const [next] = await theirs(name).acquire(LEASE);
-      expect(permit.signal.aborted).toBe(true);
+      expect(() => permit.assertHeld()).toThrow(LeaseLostError);
+      await eventually(() => permit.signal.aborted, IN_TIME);
       expect(await permit.release()).toBe(false);
       expect(await ours(name).tryRelease(next)).toBe(true);
       expect(await theirs(name).available()).toBe(1);
@@ -105,14 +112,38 @@ export function describePermitSemaphore(interop: Interop): void {
 
     it('a permit that Node renews is taken away by Java: Node is told', async () => {
       const name = make();
-      const node = await interop.openNode({ watchdogMs: 3_000 });
+      const node = await interop.openNode({ watchdogMs: WATCHDOG_MS });
       const permits = node.getPermitExpirableSemaphore(name);
       await permits.trySetPermits(1);
       const permit = await permits.acquire();
-      const told = new Promise((resolve) => permit.signal.addEventListener('abort', resolve));
       expect(await theirs(name).tryRelease(permit.id)).toBe(true);
-      await told;
+      await eventually(() => permit.signal.aborted, IN_TIME);
+      expect(permit.signal.reason).toBeInstanceOf(LeaseLostError);
       expect(await permits.availablePermits()).toBe(1);
+    });
+
+    it('a permit that Node renews keeps Java out past its time, until the process of Node is killed', async () => {
+      const name = make();
+      const java = theirs(name);
+      await java.trySetPermits(1);
+      const settings: PermitSettings = {
+        target: interop.place.nodeTarget,
+        kind: 'permitExpirable',
+        name,
+        watchdogMs: WATCHDOG_MS,
+      };
+      const victim = spawnChild(PERMITS, { args: [JSON.stringify(settings)] });
+      await victim.next(({ ready }) => ready === true);
+      // Java asks again whenever the permit would end next.
+      expect(await java.tryAcquire({ waitMs: 1.5 * WATCHDOG_MS, ...LEASE })).toEqual([]);
+      const waiting = java.acquire(LEASE);
+      await java.untilAsleep();
+      victim.kill();
+      await victim.exited;
+      const [id] = await waiting;
+      expect(await ours(name).availablePermits()).toBe(0);
+      expect(await java.tryRelease(id)).toBe(true);
+      expect(await ours(name).availablePermits()).toBe(1);
     });
 
     it('permits that are added by one side are there for the other', async () => {

@@ -1,14 +1,25 @@
 /** One stock of permits for both languages. */
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { semaphoreChannel } from '../../src/keys.ts';
+import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
+import type { PermitSettings } from './children/permits.ts';
 import type { Interop } from './context.ts';
 import { JavaSemaphore } from './java-objects.ts';
-import { expectWokenByMessage, isPending, LEASE_MS, untilHeard, wakeUpMs } from './moments.ts';
+import {
+  expectWokenByMessage,
+  givingUp,
+  isPending,
+  keysOf,
+  LEASE_MS,
+  untilHeard,
+  wakeUpMs,
+} from './moments.ts';
 import { PLAIN_AND_BRACED } from './names.ts';
 
-const SHORT_WAIT_MS = 200;
 const LONG_WAIT_MS = LEASE_MS / 2;
+const PERMITS = fileURLToPath(new URL('./children/permits.ts', import.meta.url));
 
 export function describeSemaphore(interop: Interop): void {
   const theirs = (name: string) => new JavaSemaphore(interop.java, 'semaphore', [name]);
@@ -23,11 +34,11 @@ export function describeSemaphore(interop: Interop): void {
       expect(await node.tryAcquire(2)).toBe(true);
       expect(await java.available()).toBe(1);
       expect(await java.tryAcquire(2)).toBe(false);
-      expect(await java.tryAcquire(2, SHORT_WAIT_MS)).toBe(false);
+      expect(await givingUp((waitMs) => java.tryAcquire(2, waitMs))).toBe(false);
       expect(await java.tryAcquire()).toBe(true);
       expect(await node.availablePermits()).toBe(0);
       expect(await node.tryAcquire()).toBe(false);
-      expect(await node.tryAcquire(1, { waitMs: SHORT_WAIT_MS })).toBe(false);
+      expect(await givingUp((waitMs) => node.tryAcquire(1, { waitMs }))).toBe(false);
     });
 
     it("Java's release wakes Node", () =>
@@ -105,14 +116,16 @@ export function describeSemaphore(interop: Interop): void {
       const ourTurn = ours(name).tryAcquire(3, { waitMs: LONG_WAIT_MS });
       await untilHeard(interop, semaphoreChannel(name));
       for (let released = 0; released < 3; released += 1) {
-        expect(await isPending(interop, ourTurn)).toBe(true);
+        expect(await isPending(interop, ourTurn, name)).toBe(true);
+        expect(await ours(name).availablePermits()).toBe(released);
         await theirs(name).release();
       }
       expect(await ourTurn).toBe(true);
       const theirTurn = java.tryAcquire(3, LONG_WAIT_MS);
       await java.untilAsleep();
       for (let released = 0; released < 3; released += 1) {
-        expect(await isPending(interop, theirTurn)).toBe(true);
+        expect(await isPending(interop, theirTurn, name)).toBe(true);
+        expect(await ours(name).availablePermits()).toBe(released);
         await ours(name).release();
       }
       expect(await theirTurn).toBe(true);
@@ -131,6 +144,40 @@ export function describeSemaphore(interop: Interop): void {
       await java.addPermits(3);
       expect(await node.availablePermits()).toBe(1);
     });
+
+    /** A process of that language takes a permit and dies. */
+    async function takeAndDie(language: 'Java' | 'Node', name: string): Promise<void> {
+      if (language === 'Java') {
+        const victim = await interop.startJava();
+        await new JavaSemaphore(victim, 'semaphore', [name]).acquire();
+        await victim.kill();
+        return;
+      }
+      const settings: PermitSettings = { target: interop.place.nodeTarget, kind: 'semaphore', name };
+      const victim = spawnChild(PERMITS, { args: [JSON.stringify(settings)] });
+      await victim.next(({ ready }) => ready === true);
+      victim.kill();
+      await victim.exited;
+    }
+
+    it.each<['Java' | 'Node']>([['Java'], ['Node']])(
+      'the permit of a process of %s that is killed stays taken for both, until somebody gives it back',
+      async (language) => {
+        const name = make();
+        const [java, node] = [theirs(name), ours(name)];
+        await node.trySetPermits(2);
+        await takeAndDie(language, name);
+        // A number that never ends is all there is: nothing could bring the permit back by itself.
+        expect(await keysOf(interop, name)).toEqual([name]);
+        expect(await interop.place.command(name, 'PTTL', name)).toBe(-1);
+        expect([await java.available(), await node.availablePermits()]).toEqual([1, 1]);
+        expect(await java.tryAcquire(2)).toBe(false);
+        expect(await node.tryAcquire(2)).toBe(false);
+        if (language === 'Java') await node.release();
+        else await java.release();
+        expect(language === 'Java' ? await java.tryAcquire(2) : await node.tryAcquire(2)).toBe(true);
+      },
+    );
   });
 }
 

@@ -2,7 +2,7 @@
  * One task's part in a storm: enters a lock again and again and leaves traces inside, from which a test can tell
  * whether it was alone there. The Java side does the same, see `Storm.java`.
  */
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { FencedHold, Hold, Holdfast, Lock } from '../../src/index.ts';
 import { fairQueueKey } from '../../src/keys.ts';
 import type { JavaLockKind } from './java-objects.ts';
@@ -15,13 +15,18 @@ export interface StormSettings {
   readonly runMs: number;
 }
 
-/** Where the traces of a storm are. */
+/** Where the traces are left, apart from the clients whose locks are tried. */
+export type TraceServer = Redis | Cluster;
+
+/** The keys of the traces of a storm. */
 export function tracesOf(name: string) {
   return {
     /** Raised by one by everybody inside. */
     counter: `counter:${name}`,
     /** Who stood at the head of the queue when the last holder of a fair lock left. */
     successor: `successor:${name}`,
+    /** How often somebody came in who was expected. */
+    followed: `followed:${name}`,
     /** The fencing tokens, in the order of the holds. */
     tokens: `tokens:${name}`,
     /** Whatever was seen that must not happen. */
@@ -29,10 +34,11 @@ export function tracesOf(name: string) {
   };
 }
 
-const LEASE = { leaseMs: 30_000 };
+/** Longer than a storm may take: who is slow has not lost the lock, and whoever has lost it was robbed. */
+const LEASE = { leaseMs: 300_000 };
 
 /** Storms until the time is over, and answers how often it was inside. Who writes also reads in between. */
-export async function storm(client: Holdfast, redis: Redis, settings: StormSettings): Promise<number> {
+export async function storm(client: Holdfast, redis: TraceServer, settings: StormSettings): Promise<number> {
   const { kind, names, runMs } = settings;
   const lock = lockOf(client, settings);
   const reader = client.getReadWriteLock(names[0]).readLock();
@@ -53,14 +59,16 @@ function lockOf(client: Holdfast, { kind, names }: StormSettings): Lock {
 
 async function inside(lock: Lock, act: (hold: Hold) => Promise<void>): Promise<void> {
   const hold = await lock.lock(LEASE);
+  let wasHeld: boolean;
   try {
     await act(hold);
   } finally {
-    await hold.unlock();
+    wasHeld = await hold.unlock();
   }
+  if (!wasHeld) throw new Error(`${hold.owner} had lost the lock when it left`);
 }
 
-async function leaveTraces(redis: Redis, { kind, names }: StormSettings, hold: Hold): Promise<void> {
+async function leaveTraces(redis: TraceServer, { kind, names }: StormSettings, hold: Hold): Promise<void> {
   const [name] = names;
   const { counter, tokens } = tracesOf(name);
   const before = await redis.get(counter);
@@ -71,7 +79,7 @@ async function leaveTraces(redis: Redis, { kind, names }: StormSettings, hold: H
 }
 
 /** No writer may come in while somebody reads. */
-async function lookTwice(redis: Redis, name: string): Promise<void> {
+async function lookTwice(redis: TraceServer, name: string): Promise<void> {
   const { counter, overtaken } = tracesOf(name);
   const before = await redis.get(counter);
   const after = await redis.get(counter);
@@ -79,10 +87,11 @@ async function lookTwice(redis: Redis, name: string): Promise<void> {
 }
 
 /** Whoever was at the head of the queue under the last holder must be the next. */
-async function keepOrder(redis: Redis, name: string, owner: string): Promise<void> {
-  const { successor, overtaken } = tracesOf(name);
+async function keepOrder(redis: TraceServer, name: string, owner: string): Promise<void> {
+  const { successor, followed, overtaken } = tracesOf(name);
   const expected = await redis.get(successor);
-  if (expected !== null && expected !== owner) await redis.rpush(overtaken, `${expected} by ${owner}`);
+  if (expected === owner) await redis.incr(followed);
+  else if (expected !== null) await redis.rpush(overtaken, `${expected} by ${owner}`);
   const next = await redis.lindex(fairQueueKey(name), 0);
   if (next === null) await redis.del(successor);
   else await redis.set(successor, next);

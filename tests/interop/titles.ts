@@ -14,7 +14,7 @@ type Body = (...row: unknown[]) => unknown;
 type Named = (title: string, body: Body) => void;
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
-const SUITES = /^((?:locks|synchronizers|time)-.+|storm)\.test\.ts$/;
+const SUITES = /^((?:locks|synchronizers|time|cluster|layout)-.+|storm(?:-cluster)?)\.test\.ts$/;
 
 /** The form for tables: one call for each row, with the first values of the row in the title. */
 function each(one: Named) {

@@ -1,7 +1,10 @@
 /** The versions of Redisson that are tried, and where they differ as far as these tests meet it. */
 
-/** The newest, which the Java program is compiled against, and two older generations that it runs with as well. */
-export type RedissonVersion = '4.7.0' | '3.52.0' | '3.17.7';
+/**
+ * The newest, which the Java program is compiled against, two older generations that it runs with as well, and the
+ * last one that writes permits and rates in another layout.
+ */
+export type RedissonVersion = '4.7.0' | '3.52.0' | '3.17.7' | '3.16.8';
 
 export interface Habits {
   /** Until 3.31 a fair waiter may sleep on when the holder's time ends and nobody calls it. */
@@ -24,16 +27,19 @@ const TODAY: Habits = {
   mapsFairQueues: true,
 };
 
+const FORMER: Habits = {
+  fairWaitersMayMissTheEnd: true,
+  writersCountAsReaders: false,
+  canUnlockWhatIsGone: true,
+  mapsReadWriteNamesTwice: true,
+  mapsFairQueues: false,
+};
+
 const HABITS: Record<RedissonVersion, Habits> = {
   '4.7.0': TODAY,
   '3.52.0': TODAY,
-  '3.17.7': {
-    fairWaitersMayMissTheEnd: true,
-    writersCountAsReaders: false,
-    canUnlockWhatIsGone: true,
-    mapsReadWriteNamesTwice: true,
-    mapsFairQueues: false,
-  },
+  '3.17.7': FORMER,
+  '3.16.8': FORMER,
 };
 
 export function habitsOf(version: RedissonVersion): Habits {

@@ -23,7 +23,7 @@ export function describeWaking(interop: Interop): void {
           const tookMs = await wakeUpMs(() => theirs.unlock(), waiting);
           expect(await (await waiting).unlock()).toBe(true);
           return tookMs;
-        }));
+        }, kind));
 
       it("Node's unlock wakes Java", () =>
         expectWokenByMessage(async () => {
@@ -35,7 +35,7 @@ export function describeWaking(interop: Interop): void {
           const tookMs = await wakeUpMs(() => hold.unlock(), waiting);
           await theirs.unlock();
           return tookMs;
-        }));
+        }, kind));
     });
 
     it('wakes who waits for a limited time only', async () => {
@@ -55,7 +55,7 @@ export function describeWaking(interop: Interop): void {
         expect(await theirTurn).toBe(true);
         await theirs.unlock();
         return Math.max(nodeMs, javaMs);
-      });
+      }, kind);
     });
 
     it('serves three of each language, one after the other', async () => {

@@ -3,6 +3,7 @@ import { Holdfast, type Target } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
 import type { JavaLockKind } from '../java-objects.ts';
 import { kindOfJava } from '../kinds.ts';
+import { PATIENT } from '../patient.ts';
 
 export interface HoldSettings {
   readonly target: string | Target;
@@ -14,7 +15,7 @@ export interface HoldSettings {
 }
 
 const { target, holds, waitsFor, ...options } = JSON.parse(process.argv[2] as string) as HoldSettings;
-const client = await Holdfast.connect(target, options);
+const client = await Holdfast.connect(target, { ...PATIENT, ...options });
 for (const [kind, name] of holds) await kindOfJava(kind).of(client, name).lock();
 if (waitsFor !== undefined) void client.getFairLock(waitsFor).lock();
 onOrder(() => {});

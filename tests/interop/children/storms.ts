@@ -1,18 +1,26 @@
 /** A Node process whose tasks take part in a storm. */
-import { Redis } from 'ioredis';
-import { Holdfast } from '../../../src/index.ts';
+import { Cluster, Redis } from 'ioredis';
+import { Holdfast, type Target } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { PATIENT } from '../patient.ts';
-import { type StormSettings, storm } from '../storm.ts';
+import { type StormSettings, storm, type TraceServer } from '../storm.ts';
 
-const [url, tasks] = process.argv.slice(2) as [string, string];
-const client = await Holdfast.connect(url, PATIENT);
-const redis = new Redis(url);
+/**
+ * A process that is not heard of for this long and six seconds more loses its place in a fair queue, and rightly so:
+ * the others may pass it. It is the longest that counts, and longer than a storm, so that nobody loses it here because
+ * a busy machine has no time for this process.
+ */
+const HEARD_OF_WITHIN = { commandTimeoutMs: 30_000 };
+
+const [target, tasks] = process.argv.slice(2).map((each) => JSON.parse(each)) as [
+  string | { cluster: { host: string; port: number }[] },
+  StormSettings[],
+];
+const client = await Holdfast.connect(target satisfies string | Target, HEARD_OF_WITHIN);
+const redis: TraceServer = typeof target === 'string' ? new Redis(target) : new Cluster(target.cluster);
 
 async function takePart(): Promise<void> {
   try {
-    const settings = JSON.parse(tasks) as StormSettings[];
-    tell({ entries: await Promise.all(settings.map((each) => storm(client, redis, each))) });
+    tell({ entries: await Promise.all(tasks.map((each) => storm(client, redis, each))) });
   } catch (error) {
     tell({ error: String(error) });
   }

@@ -2,6 +2,7 @@ package interop;
 
 import static interop.Order.MS;
 
+import org.redisson.api.RAtomicLong;
 import org.redisson.api.RBucket;
 import org.redisson.api.RDeque;
 import org.redisson.api.RFencedLock;
@@ -15,7 +16,8 @@ import org.redisson.client.codec.StringCodec;
  * tell whether it was alone there. The Node side does the same, see {@code storm.ts}.
  */
 final class Storm {
-  private static final long LEASE_MS = 30_000;
+  /** Longer than a storm may take: who is slow has not lost the lock. */
+  private static final long LEASE_MS = 300_000;
 
   private final RedissonClient redisson;
   private final Locks locks;
@@ -55,6 +57,7 @@ final class Storm {
     private final String kind;
     private final RBucket<String> counter;
     private final RBucket<String> successor;
+    private final RAtomicLong followed;
     private final RDeque<String> queue;
     private final RList<String> tokens;
     private final RList<String> overtaken;
@@ -64,7 +67,10 @@ final class Storm {
       kind = order.kind();
       counter = redisson.getBucket("counter:" + name, StringCodec.INSTANCE);
       successor = redisson.getBucket("successor:" + name, StringCodec.INSTANCE);
-      queue = redisson.getDeque("redisson_lock_queue:{" + name + "}", StringCodec.INSTANCE);
+      followed = redisson.getAtomicLong("followed:" + name);
+      // A name that has braces keeps its own.
+      String inBraces = name.contains("{") ? name : "{" + name + "}";
+      queue = redisson.getDeque("redisson_lock_queue:" + inBraces, StringCodec.INSTANCE);
       tokens = redisson.getList("tokens:" + name, StringCodec.INSTANCE);
       overtaken = redisson.getList("overtaken:" + name, StringCodec.INSTANCE);
     }
@@ -93,7 +99,9 @@ final class Storm {
     private void keepOrder() {
       String me = Peer.owner(redisson);
       String expected = successor.get();
-      if (expected != null && !expected.equals(me)) {
+      if (me.equals(expected)) {
+        followed.incrementAndGet();
+      } else if (expected != null) {
         overtaken.add(expected + " by " + me);
       }
       String next = queue.peekFirst();
