@@ -8,7 +8,7 @@
 import type { Redis } from 'ioredis';
 import { DriverError } from '../errors.ts';
 import type { Destination } from '../target.ts';
-import { resolveServer, type SentinelTarget, type ServerTarget, tlsOptions } from './address.ts';
+import { named, resolveServer, type SentinelTarget, type ServerTarget, tlsOptions } from './address.ts';
 import type { Driver } from './driver.ts';
 import { ioredisDriver } from './ioredis.ts';
 import { openCluster } from './open-cluster.ts';
@@ -97,6 +97,12 @@ async function assertPrimary(client: Redis, where: string): Promise<void> {
   throw new DriverError(`${where} was given as the master, but it is a replica of ${host}:${port}`);
 }
 
+/** Where Sentinels say the primary is. The library hands it to `tls.connect`, before what `tls` says. */
+function withServerName(address: string): { host: string; port: number } {
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(address) ?? [];
+  return { host, port: Number(port), ...named({}, host) };
+}
+
 async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
   const { sentinelUsername, sentinelPassword, name } = target;
   const sentinels = target.sentinels.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
@@ -111,6 +117,7 @@ async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenO
     db: target.db ?? 0,
     tls,
     enableTLSForSentinelMode: tls !== undefined,
+    natMap: withServerName,
     sentinelUsername,
     sentinelPassword,
     sentinelTLS,

@@ -238,6 +238,51 @@ describeWithProcess('in a Cluster of its own', () => {
     expect(tookMs).toBeLessThan(POLL_MS);
   });
 
+  it.each(EACH)('renewals of one slot share their calls: %s', async (_title, context) => {
+    const client = await context.client({ watchdogMs: 3_000 }, cluster.nodes[0]);
+    const tag = `{${randomName()}}`;
+    const home = await cluster.primaryOf(tag);
+    const names = Array.from({ length: 100 }, (_, i) => `${tag}:${i}`);
+    const semaphore = client.getPermitExpirableSemaphore(`${tag}:permits`);
+    await semaphore.trySetPermits(100);
+    const permits = await semaphore.acquireMany(100);
+    const holds = await Promise.all(names.map((name) => client.getLock(name).lock()));
+    await resetCounts(home);
+    const counts = await eventually(async () => {
+      const counted = await commandCounts(home);
+      for (const renewing of ['pexpire', 'zadd']) expect(counted.get(renewing)).toBeGreaterThanOrEqual(100);
+      return counted;
+    });
+    // At most a hundred of one kind in one call; the first and the last batch may be small, and the answers that
+    // the server remembered are forgotten in a few more.
+    const batches = ['pexpire', 'zadd'].map((renewing) => Math.ceil((counts.get(renewing) ?? 0) / 100));
+    expect(counts.get('evalsha')).toBeLessThanOrEqual(batches.reduce((sum, each) => sum + each) + 10);
+    for (const each of [...holds, ...permits]) each.assertHeld();
+  });
+
+  it.each(EACH)(
+    'closing ends in time while one primary is frozen, and gives back what the others have: %s',
+    async (_title, context) => {
+      const [frozen, awake] = cluster.nodes as [TestServer, TestServer];
+      const client = await context.client({ commandTimeoutMs: 1_000 }, awake);
+      client.on('error', () => {});
+      const names = namesOn(await SlotMap.seenBy(awake), 4);
+      const holds = await Promise.all([...names.values()].flat().map((name) => client.getLock(name).lock()));
+      await frozen.pause();
+      onTestFinished(() => frozen.resume());
+      const { tookMs } = await timed(() => client.close());
+      // One command time-out, and as much again for what a busy machine does late.
+      expect(tookMs).toBeLessThan(3_500);
+      for (const { signal } of holds) expect(signal.reason).toMatchObject({ reason: 'closed' });
+      for (const node of cluster.nodes.filter((each) => each !== frozen)) {
+        const theirs = names.get(node.port) as string[];
+        for (const name of theirs) expect(await node.command('EXISTS', name), name).toBe(0);
+      }
+      await frozen.resume();
+      await cluster.whenSettled();
+    },
+  );
+
   it('a dead primary takes its own holds along and delays nobody else', async () => {
     const [dead, alive] = cluster.nodes as [TestServer, TestServer];
     const watchdogMs = 3_000;

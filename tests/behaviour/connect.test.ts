@@ -7,7 +7,10 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { isRunning } from '../harness/processes.ts';
 import { describeWithProcess, openRaw, openShared, ownServer, sharedServer } from '../harness/servers.ts';
+import { ownTlsSentinel } from '../harness/topologies.ts';
+import { eventually } from '../harness/wait.ts';
 import { describeAbort } from './abort.ts';
+import { untilWaiting } from './by-hand.ts';
 import { describeClient } from './client-suites.ts';
 import { closedAtEnd, forbidUnhandledRejections, throughConnect } from './context.ts';
 import { describeHold } from './hold.ts';
@@ -155,6 +158,26 @@ describe('connecting', () => {
       expect(await client.getLock(randomName()).tryLock()).not.toBeNull();
     });
 
+    it('speaks TLS to the primary that a Sentinel names, and checks its certificate', async () => {
+      const { name, addresses, server, port, ca } = await ownTlsSentinel();
+      const raw = await openRaw(server.host, server.port);
+      const target = { sentinels: addresses, name, tls: { ca } };
+      const ours = closedAtEnd(await Holdfast.connect(target));
+      const theirs = closedAtEnd(await Holdfast.connect(target));
+      const lock = theirs.getLock(randomName());
+      const hold = await ours.getLock(lock.name).lock();
+      const waiter = lock.lock();
+      await untilWaiting(raw, REENTRANT, lock.name);
+      const connections = String(await raw.command('CLIENT', 'LIST')).match(/^.* name=holdfast .*$/gm) ?? [];
+      expect(connections.length).toBeGreaterThan(2);
+      for (const each of connections) expect(each).toContain(` laddr=127.0.0.1:${port} `);
+      await hold.unlock();
+      expect(await (await waiter).unlock()).toBe(true);
+      const distrustful = rejection(Holdfast.connect({ ...target, tls: true }));
+      expect(await distrustful).toBeInstanceOf(DriverError);
+      expect(String(await distrustful)).toContain('certificate');
+    });
+
     it('fails within commandTimeoutMs when the server does not answer', async () => {
       const server = await ownServer();
       await server.pause();
@@ -177,8 +200,11 @@ describe('connecting', () => {
       await lock.lock();
       await rejection(lock.withLock(() => 1, { waitMs: 50 }));
       await client.close();
-      const connections = String(await raw.command('CLIENT', 'LIST'));
-      expect(connections.trim().split('\n')).toHaveLength(1);
+      // What has been closed here is closed there a moment later.
+      await eventually(async () => {
+        const connections = String(await raw.command('CLIENT', 'LIST'));
+        expect(connections.trim().split('\n')).toHaveLength(1);
+      });
     });
   });
 });

@@ -208,8 +208,8 @@ type Declare = (title: string, test: () => void | Promise<void>, timeoutMs?: num
 
 /**
  * What declares a test, or a group of them, about one server: one of its own, one behind a proxy, one whose
- * commands are counted. Or about hardly more than time that passes. Contexts of a Cluster leave it out, and those
- * of one server have it.
+ * commands are counted. Or about this process alone, whatever the servers are. Contexts of a Cluster leave it out,
+ * and those of one server have it.
  *
  * @param declare what declares it there: `it`, `itWithProcess`, `describe` …
  */

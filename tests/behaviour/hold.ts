@@ -4,7 +4,7 @@ import { type Hold, LeaseLostError, NotHeldError, OptionError } from '../../src/
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import { byHand, untilWaiting } from './by-hand.ts';
-import { type Context, onOneServer } from './context.ts';
+import type { Context } from './context.ts';
 import { forEach, holderOf, KINDS, type Kind } from './kinds.ts';
 import { rejection, timed, whenAborted } from './moments.ts';
 
@@ -191,7 +191,7 @@ export function describeHold(context: Context, kind: Kind): void {
 /** What takes real time, for every kind at once. */
 export function describeHoldOverTime(context: Context): void {
   describe('the hold over time', () => {
-    onOneServer(context, it)(
+    it(
       'lasts as long as it was prolonged, and is lost after that',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();

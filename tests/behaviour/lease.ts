@@ -105,7 +105,7 @@ export function describeLeaseOverTime(context: Context): void {
       }),
     );
 
-    onOneServer(context, it)(
+    it(
       'is over for its holder before it is over for the server',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();

@@ -2,23 +2,35 @@
  * A caller that gives up in the very moment of the grant: between the server's answer and the handle there are
  * some turns of the microtask queue, and an abort may fall into any of them. Nothing may stay taken.
  */
-import { Redis } from 'ioredis';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Holdfast, type Permit } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { closedAtEnd, forbidUnhandledRejections } from './context.ts';
+import {
+  type BringYourOwn,
+  closedAtEnd,
+  describeOnCluster,
+  forbidUnhandledRejections,
+  throughIoredis,
+  throughIoredisCluster,
+  throughNodeRedis,
+  throughNodeRedisCluster,
+} from './context.ts';
 import { stored } from './permit-semaphore-by-hand.ts';
 
 /** More turns than there are between the answer and the handle. */
 const TURNS = 40;
 
-/** An ioredis that tells of the next answer before anybody else hears of it. */
-function openTelling(): { redis: Redis; onNextAnswer(act: () => void): void } {
-  const { host, port } = sharedServer();
-  const redis = new Redis({ host, port });
-  onTestFinished(() => redis.disconnect());
+/** The one way by which all of these libraries send, whatever they expect there. */
+interface Sender {
+  sendCommand(...command: unknown[]): unknown;
+}
+
+/** A user's client that tells of the next answer before anybody else hears of it. */
+async function openTelling(
+  context: BringYourOwn,
+): Promise<{ redis: unknown; onNextAnswer(act: () => void): void }> {
+  const redis = (await context.userClient()).redis as Sender;
   let act: (() => void) | undefined;
   const send = redis.sendCommand.bind(redis);
   redis.sendCommand = (...command) => {
@@ -40,14 +52,24 @@ async function turns(count: number): Promise<void> {
 
 describe('an abort in the moment of the grant', () => {
   forbidUnhandledRejections();
+  for (const context of [throughIoredis, throughNodeRedis]) {
+    describe(`through ${context.title}`, () => describeMoment(context));
+  }
+  describeOnCluster('on a Cluster', () => {
+    for (const context of [throughIoredisCluster, throughNodeRedisCluster]) {
+      describe(`through ${context.title}`, () => describeMoment(context));
+    }
+  });
+});
 
+function describeMoment(context: BringYourOwn): void {
   it.each([{ waitMs: undefined }, { waitMs: 0 }, { waitMs: 10_000 }])(
     'leaves a permit or nothing taken: waiting $waitMs ms',
     async ({ waitMs }) => {
-      const { redis, onNextAnswer } = openTelling();
+      const { redis, onNextAnswer } = await openTelling(context);
       const client = closedAtEnd(Holdfast.from(redis));
       await client.capabilities();
-      const raw = await openShared();
+      const raw = await context.raw();
       const semaphore = client.getPermitExpirableSemaphore(randomName());
       await semaphore.trySetPermits(1);
       await (await semaphore.acquire()).release();
@@ -71,9 +93,9 @@ describe('an abort in the moment of the grant', () => {
   );
 
   it('leaves nothing taken when the client closes', async () => {
-    const raw = await openShared();
+    const raw = await context.raw();
+    const { redis, onNextAnswer } = await openTelling(context);
     for (let late = 0; late < TURNS; late += 1) {
-      const { redis, onNextAnswer } = openTelling();
       const client = Holdfast.from(redis);
       await client.capabilities();
       const semaphore = client.getPermitExpirableSemaphore(randomName());
@@ -91,10 +113,10 @@ describe('an abort in the moment of the grant', () => {
   });
 
   it('leaves no permit of a plain semaphore taken, aborted or closed', async () => {
-    const raw = await openShared();
+    const raw = await context.raw();
     const available = (name: string) => raw.command('GET', name);
+    const { redis, onNextAnswer } = await openTelling(context);
     for (let late = 0; late < TURNS; late += 1) {
-      const { redis, onNextAnswer } = openTelling();
       const client = Holdfast.from(redis);
       await client.capabilities();
       const semaphore = client.getSemaphore(randomName());
@@ -125,9 +147,9 @@ describe('an abort in the moment of the grant', () => {
   });
 
   it('leaves no lock held when the client closes', async () => {
-    const raw = await openShared();
+    const raw = await context.raw();
+    const { redis, onNextAnswer } = await openTelling(context);
     for (let late = 0; late < TURNS; late += 1) {
-      const { redis, onNextAnswer } = openTelling();
       const client = Holdfast.from(redis);
       await client.capabilities();
       const lock = client.getLock(randomName());
@@ -142,4 +164,4 @@ describe('an abort in the moment of the grant', () => {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     }
   });
-});
+}

@@ -12,7 +12,7 @@ import {
 import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Context, onOneServer } from './context.ts';
+import type { Context } from './context.ts';
 import { rejection, timed } from './moments.ts';
 import {
   bytesOn,
@@ -173,11 +173,12 @@ export function describeRateLimiter(context: Context): void {
       const client = await context.client();
       const raw = await context.raw();
       const limiter = client.getRateLimiter(randomName());
-      await limiter.setRate({ mode: 'overall', rate: 3, intervalMs: 300, keepAliveMs: 300 });
+      // Long enough that it is still there when it is used.
+      await limiter.setRate({ mode: 'overall', rate: 3, intervalMs: 300, keepAliveMs: 1_000 });
       await limiter.acquire();
       for (const key of [limiter.name, leftKey(limiter.name), historyKey(limiter.name)]) {
         const remainingMs = Number(await raw.command('PTTL', key));
-        expect(remainingMs).toBeLessThanOrEqual(300);
+        expect(remainingMs).toBeLessThanOrEqual(1_000);
         expect(remainingMs).not.toBe(-1);
       }
       await eventually(async () => (await limiter.getConfig()) === null);
@@ -361,7 +362,7 @@ export function describeRateLimiter(context: Context): void {
       expect((await timed(() => Promise.all(waiting))).tookMs).toBeLessThan(SLACK_MS);
     });
 
-    onOneServer(context, it)('learns of what is given back elsewhere at the poll', async () => {
+    it('learns of what is given back elsewhere at the poll', async () => {
       const { name, limiter } = await prepared(context, 1);
       await limiter.acquire();
       const waiting = limiter.acquire();

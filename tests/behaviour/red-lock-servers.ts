@@ -4,7 +4,10 @@
 import { afterAll, beforeAll, inject } from 'vitest';
 import type { Lock } from '../../src/index.ts';
 import { startServer, type TestServer } from '../../src/testing/index.ts';
+import { startCluster } from '../harness/cluster.ts';
+import { startTogether } from '../harness/start-together.ts';
 import { eventually } from '../harness/wait.ts';
+import type { Context } from './context.ts';
 
 /** The longest lease in use; every client of these servers has it as its `watchdogMs`. */
 export const LEASE_MS = 4_000;
@@ -23,13 +26,22 @@ export async function untilTheyVote(servers: readonly TestServer[], leaseMs: num
   }
 }
 
+type Topology = Context['topology'];
+
+/** A server that is alone, or that is a Cluster by itself. */
+async function startVoter(topology: Topology): Promise<TestServer> {
+  const found = inject('serverBinary');
+  const binary = found === null ? {} : { binary: found };
+  if (topology === 'standalone') return startServer(binary);
+  const { nodes } = await startCluster({ primaries: 1, replicasEach: 0, ...binary });
+  return nodes[0] as TestServer;
+}
+
 /** Servers for all the tests of a file. Only inside `describeWithProcess`. */
-export function serversForAll(count: number): readonly TestServer[] {
+export function serversForAll(count: number, topology: Topology = 'standalone'): readonly TestServer[] {
   const servers: TestServer[] = [];
   beforeAll(async () => {
-    const binary = inject('serverBinary');
-    const started = Array.from({ length: count }, () => startServer(binary === null ? {} : { binary }));
-    servers.push(...(await Promise.all(started)));
+    servers.push(...(await startTogether(Array.from({ length: count }, () => startVoter(topology)))));
     await untilTheyVote(servers, LEASE_MS);
   });
   afterAll(() => Promise.all(servers.map((server) => server.close())));

@@ -56,7 +56,7 @@ class Party {
 export function describeRedLock(context: Context): void {
   describeWithProcess(`red lock through ${context.title}`, () => {
     forbidUnhandledRejections();
-    const servers = serversForAll(3);
+    const servers = serversForAll(3, context.topology);
     describeVotes(context, servers);
     describeHold(context, servers);
     describeReentry(context, servers);

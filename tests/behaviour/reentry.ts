@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Hold, LeaseLostError, NotHeldError, OptionError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Context, onOneServer } from './context.ts';
+import type { Context } from './context.ts';
 import { countInRedis, forEach, holderOf, type Kind, REENTRANT_KINDS } from './kinds.ts';
 import { rejection, whenAborted } from './moments.ts';
 
@@ -256,7 +256,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 /** What takes real time, for every kind at once. */
 export function describeReentryOverTime(context: Context): void {
   describe('re-entry over time', () => {
-    onOneServer(context, it)(
+    it(
       'goes on renewing for an outer entry without a lease after a leased inner one has left',
       forEach(REENTRANT_KINDS, async (kind) => {
         const client = await context.client({ watchdogMs: 2_000 });
@@ -273,7 +273,7 @@ export function describeReentryOverTime(context: Context): void {
       }),
     );
 
-    onOneServer(context, it)(
+    it(
       'renews a leased outer entry while an inner one without a lease lasts, and then no more',
       forEach(REENTRANT_KINDS, async (kind) => {
         const client = await context.client({ watchdogMs: 2_000 });

@@ -15,6 +15,7 @@ import { startServer, type TestServer } from '../../src/testing/server.ts';
 import { startCluster } from '../harness/cluster.ts';
 import { startSentinels } from '../harness/sentinels.ts';
 import { describeWithProcess } from '../harness/servers.ts';
+import { ownTlsServer } from '../harness/topologies.ts';
 
 /** How a test wants its client connected. */
 export interface ClientSettings {
@@ -23,6 +24,8 @@ export interface ClientSettings {
   readonly password?: string;
   readonly db?: number;
   readonly keyPrefix?: string;
+  /** What to trust, where the server speaks TLS; PEM. */
+  readonly ca?: string;
   /** Who is to be asked for the server, where the topology is that. */
   readonly sentinel?: { readonly name: string; readonly port: number };
 }
@@ -415,6 +418,22 @@ export function describeDriver(context: DriverContext): void {
         const [line] = await clients(' sub=1 ');
         expect(line).toMatch(new RegExp(` db=${db} .* user=alice `));
       });
+
+      // What it means by way of Sentinels and in a Cluster is in the contracts for those.
+      if (topology === 'standalone') {
+        it('inherits TLS', async () => {
+          const { server: secured, port, ca } = await ownTlsServer();
+          const { driver, close } = await context.connect({ port, ca });
+          closers.push(close);
+          expect(await driver.eval('return 1', [], [])).toBe(1);
+          const { subscriber: sub, listener } = await subscriber(driver);
+          await sub.subscribe('c', 'plain');
+          const list = String(await secured.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
+          expect(list).toContain(` laddr=127.0.0.1:${port} `);
+          expect(await secured.command('PUBLISH', 'c', 'wake')).toBe(1);
+          await expect.poll(() => listener.messages).toEqual(['c=wake']);
+        });
+      }
 
       it('rejects a subscription without permission with the words of the server, and lives on', async () => {
         await server.command('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', 'resetchannels', '+@all');

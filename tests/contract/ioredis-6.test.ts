@@ -1,27 +1,20 @@
 import { Redis } from 'ioredis';
-import { ioredisDriver } from '../../src/drivers/ioredis.ts';
-import { type ConnectedClient, describeDriver } from './driver-contract.ts';
-
-async function connected(client: Redis): Promise<ConnectedClient> {
-  client.on('error', () => {});
-  await client.ping().catch(() => {});
-  return { driver: ioredisDriver(client), user: client, close: async () => client.disconnect() };
-}
+import { describeDriver } from './driver-contract.ts';
+import { ofUser, redisOptions } from './ioredis-clients.ts';
 
 describeDriver({
   title: 'ioredis 6',
   hasKeyPrefix: true,
-  connect: (settings) => connected(new Redis({ host: '127.0.0.1', ...settings })),
+  connect: (settings) => ofUser(new Redis(redisOptions(settings))),
 });
 
 describeDriver({
   title: 'ioredis 6 on RESP2, with settings that change replies and commands',
   hasKeyPrefix: true,
   connect: (settings) =>
-    connected(
+    ofUser(
       new Redis({
-        host: '127.0.0.1',
-        ...settings,
+        ...redisOptions(settings),
         protocol: 2,
         stringNumbers: true,
         enableAutoPipelining: true,

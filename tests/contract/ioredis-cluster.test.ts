@@ -1,22 +1,10 @@
-import { Cluster, type ClusterOptions } from 'ioredis';
-import { ioredisClusterDriver } from '../../src/drivers/ioredis-cluster.ts';
+import { Cluster } from 'ioredis';
 import { describeClusterDriver } from './cluster-contract.ts';
-import { type ConnectedClient, describeDriver } from './driver-contract.ts';
+import { describeDriver } from './driver-contract.ts';
+import { clusterClients } from './ioredis-clients.ts';
 import { describeIoredisCluster } from './ioredis-cluster-special.ts';
 
-function make(ports: readonly number[], options: ClusterOptions = {}): Cluster {
-  const client = new Cluster(
-    ports.map((port) => ({ host: '127.0.0.1', port })),
-    options as object,
-  );
-  return client.on('error', () => {});
-}
-
-async function connected(ports: readonly number[], options: ClusterOptions): Promise<ConnectedClient> {
-  const client = make(ports, options);
-  await client.ping().catch(() => {});
-  return { driver: ioredisClusterDriver(client), user: client, close: async () => client.disconnect() };
-}
+const { make, connected } = clusterClients((nodes, options) => new Cluster(nodes, options));
 
 describeDriver({
   title: 'ioredis 6 Cluster',

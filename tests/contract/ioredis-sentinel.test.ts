@@ -5,32 +5,29 @@ import { Redis as Valkey } from 'iovalkey';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { withDeadline } from '../../src/drivers/deadline.ts';
 import type { Driver } from '../../src/drivers/driver.ts';
-import { ioredisDriver } from '../../src/drivers/ioredis.ts';
-import type { IoredisClient } from '../../src/drivers/ioredis-connection.ts';
 import { openDriver } from '../../src/drivers/open.ts';
 import { SystemClock } from '../../src/runtime/clock.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { ownSentinels } from '../harness/topologies.ts';
+import { ownSentinels, ownTlsSentinel } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { type ClientSettings, type ConnectedClient, describeDriver, Listener } from './driver-contract.ts';
+import { ofUser } from './ioredis-clients.ts';
 
 type Settings = Omit<ClientSettings, 'port' | 'sentinel'>;
 type Sentinels = { name: string; sentinels: { host: string; port: number }[] };
-type UserClient = IoredisClient & NonNullable<ConnectedClient['user']>;
 
-async function ofUser(client: UserClient): Promise<ConnectedClient> {
-  client.on('error', () => {});
-  await client.ping().catch(() => {});
-  return { driver: ioredisDriver(client), user: client, close: async () => client.disconnect() };
+/** The settings in the words of these libraries. */
+function options(at: Sentinels, { ca, ...settings }: Settings) {
+  return { ...at, ...settings, ...(ca !== undefined && { tls: { ca }, enableTLSForSentinelMode: true }) };
 }
 
 const CLIENTS: Record<string, (at: Sentinels, settings: Settings) => Promise<ConnectedClient>> = {
-  'ioredis 6': (at, settings) => ofUser(new Redis({ ...at, ...settings })),
-  'ioredis 5': (at, settings) => ofUser(new Redis5({ ...at, ...settings })),
-  iovalkey: (at, settings) => ofUser(new Valkey({ ...at, ...settings })),
-  'a connection of our own': async (at, settings) => {
-    const target = { ...at, ...settings };
+  'ioredis 6': (at, settings) => ofUser(new Redis(options(at, settings))),
+  'ioredis 5': (at, settings) => ofUser(new Redis5(options(at, settings))),
+  iovalkey: (at, settings) => ofUser(new Valkey(options(at, settings))),
+  'a connection of our own': async (at, { ca, ...settings }) => {
+    const target = { ...at, ...settings, ...(ca !== undefined && { tls: { ca } }) };
     const driver = await openDriver({ kind: 'sentinel', target }, { commandTimeoutMs: 5000 });
     return { driver, close: () => driver.close() };
   },
@@ -49,6 +46,26 @@ describe.each(Object.entries(CLIENTS))('%s with Sentinels', (title, connect) => 
         { name: sentinel?.name ?? '', sentinels: [{ host: '127.0.0.1', port: sentinel?.port ?? 0 }] },
         settings,
       ),
+  });
+
+  describeWithProcess('TLS', () => {
+    it('is spoken to the primary that the Sentinels name, by its own connections too', async () => {
+      const { name, addresses, server, port, ca } = await ownTlsSentinel();
+      await server.command('ACL', 'SETUSER', 'alice', 'on', '>wonderland', '~*', '&*', '+@all');
+      const login = { username: 'alice', password: 'wonderland' };
+      const { driver, close } = await connect({ name, sentinels: [...addresses] }, { ca, ...login });
+      onTestFinished(close);
+      expect(await driver.eval(WRITE, ['k'], [])).toBe(1);
+      const listener = new Listener();
+      const connection = await driver.openConnection('', listener);
+      onTestFinished(() => connection.destroy());
+      await connection.subscribe('channel', 'plain');
+      const list = String(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
+      expect(list).toMatch(new RegExp(` laddr=127\\.0\\.0\\.1:${port} .* user=alice `));
+      expect(await server.command('PUBLISH', 'channel', 'wake')).toBe(1);
+      await expect.poll(() => listener.messages).toEqual(['channel=wake']);
+      expect(listener.downs).toEqual([]);
+    });
   });
 
   describeWithProcess('a failover', () => {

@@ -1,14 +1,9 @@
 import { Redis } from 'iovalkey';
-import { ioredisDriver } from '../../src/drivers/ioredis.ts';
 import { describeDriver } from './driver-contract.ts';
+import { ofUser, redisOptions } from './ioredis-clients.ts';
 
 describeDriver({
   title: 'iovalkey',
   hasKeyPrefix: true,
-  async connect(settings) {
-    const client = new Redis({ host: '127.0.0.1', ...settings });
-    client.on('error', () => {});
-    await client.ping().catch(() => {});
-    return { driver: ioredisDriver(client), user: client, close: async () => client.disconnect() };
-  },
+  connect: (settings) => ofUser(new Redis(redisOptions(settings))),
 });

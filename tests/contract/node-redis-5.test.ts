@@ -1,14 +1,21 @@
 import { createClient, createClientPool } from 'redis5';
 import { nodeRedisDriver, nodeRedisPoolDriver } from '../../src/drivers/node-redis.ts';
-import { describeDriver } from './driver-contract.ts';
+import { type ClientSettings, describeDriver } from './driver-contract.ts';
+
+function options({ port, username, password, db, ca }: ClientSettings) {
+  const secret = username === undefined ? '' : `${username}:${password}@`;
+  const where = `${secret}127.0.0.1:${port}/${db ?? 0}`;
+  return ca === undefined
+    ? { url: `redis://${where}` }
+    : { url: `rediss://${where}`, socket: { tls: true as const, ca } };
+}
 
 for (const RESP of [2, 3] as const) {
   describeDriver({
     title: `node-redis 5 on RESP${RESP}`,
     hasKeyPrefix: false,
-    async connect({ port, username, password, db }) {
-      const secret = username === undefined ? '' : `${username}:${password}@`;
-      const client = createClient({ url: `redis://${secret}127.0.0.1:${port}/${db ?? 0}`, RESP });
+    async connect(settings) {
+      const client = createClient({ ...options(settings), RESP });
       client.on('error', () => {});
       await client.connect();
       return { driver: nodeRedisDriver(client), user: client, close: async () => client.destroy() };
@@ -19,10 +26,8 @@ for (const RESP of [2, 3] as const) {
 describeDriver({
   title: 'a pool of node-redis 5',
   hasKeyPrefix: false,
-  async connect({ port, username, password, db }) {
-    const secret = username === undefined ? '' : `${username}:${password}@`;
-    const url = `redis://${secret}127.0.0.1:${port}/${db ?? 0}`;
-    const pool = createClientPool({ url }, { minimum: 2, maximum: 2 });
+  async connect(settings) {
+    const pool = createClientPool(options(settings), { minimum: 2, maximum: 2 });
     pool.on('error', () => {});
     await pool.connect();
     const user = Object.assign(pool, { ping: () => pool.sendCommand(['PING']) });

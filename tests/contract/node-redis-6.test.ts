@@ -4,9 +4,9 @@ import { nodeRedisDriver, nodeRedisPoolDriver } from '../../src/drivers/node-red
 import { classify } from '../../src/drivers/outcome.ts';
 import { type ClientSettings, type ConnectedClient, describeDriver } from './driver-contract.ts';
 
-function options({ port, username, password, db, keyPrefix }: ClientSettings) {
+function options({ port, username, password, db, keyPrefix, ca }: ClientSettings) {
   return {
-    socket: { host: '127.0.0.1', port },
+    socket: { host: '127.0.0.1', port, ...(ca !== undefined && { tls: true as const, ca }) },
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(db !== undefined && { database: db }),

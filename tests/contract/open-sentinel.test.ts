@@ -1,4 +1,7 @@
 /** Connections of ours by way of Sentinels, and to a fixed primary: how a start that fails is told. */
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SentinelTarget } from '../../src/drivers/address.ts';
 import type { Driver } from '../../src/drivers/driver.ts';
@@ -7,6 +10,7 @@ import { classify } from '../../src/drivers/outcome.ts';
 import { findFreePort } from '../../src/embedded/free-port.ts';
 import { DriverError } from '../../src/errors.ts';
 import type { TestServer } from '../../src/testing/index.ts';
+import { createCertificate } from '../harness/certificate.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownReplicas, ownSentinels } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
@@ -90,6 +94,46 @@ describe('connecting by way of Sentinels that cannot help', () => {
       const atSentinel = String(await (watched.sentinels[0] as TestServer).command('CLIENT', 'LIST'));
       expect(atSentinel).not.toMatch(/lib-name=ioredis|name=holdfast/);
     });
+  });
+});
+
+describeWithProcess('a primary that Sentinels give by its host name', () => {
+  it('is told that name when TLS begins, by every connection', async () => {
+    const { key, cert } = createCertificate();
+    const names: unknown[] = [];
+    let primary: TestServer | undefined;
+    const secured = createTlsServer({ key, cert }, (socket) => {
+      names.push(socket.servername);
+      socket.on('error', () => {});
+      socket
+        .pipe(connect(primary?.port ?? 0, '127.0.0.1'))
+        .on('error', () => {})
+        .pipe(socket);
+    });
+    // The Sentinel itself speaks plain text.
+    secured.on('tlsClientError', () => {});
+    secured.listen(0, '127.0.0.1');
+    await once(secured, 'listening');
+    onTestFinished(() => void secured.close());
+    const watched = await ownSentinels({
+      sentinels: 1,
+      replicas: 0,
+      downAfterMs: 600_000,
+      primaryAt: { host: 'localhost', port: (secured.address() as AddressInfo).port },
+      sentinelLines: ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes'],
+    });
+    [primary] = watched.servers;
+    const where = { sentinels: watched.addresses, name: watched.name };
+    const driver = await open({ ...where, tls: { ca: cert } });
+    expect(await driver.eval(COUNT, ['key'], [])).toBe(1);
+    const connection = await driver.openConnection('', new Listener());
+    onTestFinished(() => connection.destroy());
+    await connection.ping();
+    expect(names).toEqual(['localhost', 'localhost']);
+    // What the caller says goes before.
+    const tls = { ca: cert, servername: 'other.example', checkServerIdentity: () => undefined };
+    await open({ ...where, tls });
+    expect(names.at(-1)).toBe('other.example');
   });
 });
 

@@ -21,8 +21,9 @@ import { describeDriver } from './driver-contract.ts';
 describeDriver({
   title: 'a connection of our own',
   hasKeyPrefix: false,
-  async connect({ port, username, password, db }) {
-    const driver = await openServer({ port, username, password, db }, 5000);
+  async connect({ port, username, password, db, ca }) {
+    const tls = ca === undefined ? undefined : { ca };
+    const driver = await openServer({ port, username, password, db, tls }, 5000);
     return { driver, close: () => driver.close() };
   },
 });

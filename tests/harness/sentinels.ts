@@ -20,6 +20,10 @@ export interface SentinelsOptions {
   readonly failoverTimeoutMs?: number;
   /** Further arguments of the servers, not of the Sentinels. */
   readonly args?: readonly string[];
+  /** Where the Sentinels find the primary, if not at its own address; `primary()` does not know it by this one. */
+  readonly primaryAt?: { readonly host: string; readonly port: number };
+  /** Further lines of the Sentinels' configuration. */
+  readonly sentinelLines?: readonly string[];
   readonly binary?: string;
 }
 
@@ -48,10 +52,12 @@ const REQUESTS = 3;
 /** A Sentinel, whose folder has the configuration file that it keeps rewriting. */
 async function startSentinel(primary: TestServer, options: SentinelsOptions): Promise<TestServer> {
   const { binary, downAfterMs = 1_000, failoverTimeoutMs = 2_000 } = options;
+  const { host, port } = options.primaryAt ?? primary;
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-sentinel-'));
   const file = join(dir, 'sentinel.conf');
   const lines = [
-    `sentinel monitor ${NAME} ${primary.host} ${primary.port} ${QUORUM}`,
+    ...(options.sentinelLines ?? []),
+    `sentinel monitor ${NAME} ${host} ${port} ${QUORUM}`,
     `sentinel down-after-milliseconds ${NAME} ${downAfterMs}`,
     `sentinel failover-timeout ${NAME} ${failoverTimeoutMs}`,
     `sentinel parallel-syncs ${NAME} 10`,

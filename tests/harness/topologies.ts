@@ -1,5 +1,5 @@
 /**
- * Several servers of a test's own: a primary with replicas, Sentinels, a Cluster, a server with TLS. All are
+ * Several servers of a test's own: a primary with replicas, Sentinels, a Cluster, servers with TLS. All are
  * ended with the test; the `start…` functions behind them are for what a file shares, in `beforeAll`. Only
  * inside `describeWithProcess`.
  */
@@ -8,6 +8,7 @@ import { startCluster, type TestCluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster-nodes.ts';
 import { type ReplicasOptions, startReplicas, type TestReplicas } from './replicas.ts';
 import { type SentinelsOptions, startSentinels, type TestSentinels } from './sentinels.ts';
+import { startTlsSentinel, type TlsSentinel, type TlsSentinelOptions } from './tls-sentinel.ts';
 import { startTlsServer, type TlsServer, type TlsServerOptions } from './tls-server.ts';
 
 async function owned<Options extends { binary?: string }, Topology extends { close(): Promise<void> }>(
@@ -38,4 +39,9 @@ export function ownSentinels(options: SentinelsOptions = {}): Promise<TestSentin
 /** A server that speaks TLS, with a certificate that only its `ca` vouches for. */
 export function ownTlsServer(options: TlsServerOptions = {}): Promise<TlsServer> {
   return owned(startTlsServer, options);
+}
+
+/** A server that speaks TLS, and a Sentinel that names it by its host name. */
+export function ownTlsSentinel(options: TlsSentinelOptions = {}): Promise<TlsSentinel> {
+  return owned(startTlsSentinel, options);
 }

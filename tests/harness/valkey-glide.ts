@@ -15,18 +15,27 @@ export interface GlideSettings {
   readonly username?: string;
   readonly password?: string;
   readonly db?: number;
+  /** What to trust, where the server speaks TLS; PEM. */
+  readonly ca?: string;
 }
 
 /** Longer than GLIDE's own 250 ms: a machine that runs many tests at once may keep a server waiting. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
+/** GLIDE itself takes no certificate that is its own authority. */
+const UNCHECKED = { tlsAdvancedConfiguration: { insecure: true } };
+
 /** What a client is made with. */
-export function glideConfig({ host, port, username, password, db = 0 }: GlideSettings) {
+export function glideConfig({ host, port, username, password, db = 0, ca }: GlideSettings) {
   return {
     addresses: [{ host, port }],
     requestTimeout: REQUEST_TIMEOUT_MS,
     ...(password !== undefined && { credentials: { username: username ?? '', password } }),
     ...(db !== 0 && { databaseId: db }),
+    ...(ca !== undefined && {
+      useTLS: true,
+      advancedConfiguration: { tlsAdvancedConfiguration: { rootCertificates: ca } },
+    }),
   };
 }
 
@@ -41,7 +50,8 @@ async function open<Client extends GlideClient | GlideClusterClient>(
 ) {
   const config = glideConfig(settings);
   const clientName = randomUUID();
-  const client = await library.createClient(Object.assign({ clientName }, config));
+  const trust = settings.ca === undefined ? {} : { advancedConfiguration: UNCHECKED };
+  const client = await library.createClient(Object.assign({ clientName }, config, trust));
   const close = async () => {
     client.close();
     // The server may be gone: then there is nothing to hurry up.

@@ -69,7 +69,7 @@ export function describeDifferences(interop: Interop): void {
       expect(await other.delete()).toBe(true);
       expect(await ourWait).toBe(true);
       await waiter.untilAsleep();
-      expect(await isPending(interop, theirWait)).toBe(true);
+      expect(await isPending(interop, theirWait, name)).toBe(true);
       await ours.trySetCount(1);
       await ours.countDown();
       expect(await theirWait).toBe(true);

@@ -1,25 +1,38 @@
 /** One queue for both languages: first come, first served. */
 import { describe, expect, it } from 'vitest';
+import { LeaseLostError } from '../../src/index.ts';
 import { fairQueueKey, fairTimeoutKey } from '../../src/keys.ts';
-import { randomName } from '../harness/names.ts';
+import type { RawReply } from '../../src/testing/index.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Interop } from './context.ts';
 import { javaLock } from './java-objects.ts';
 import { IN_TIME, keysOf, LEASE_MS } from './moments.ts';
+import { PLAIN_AND_BRACED } from './names.ts';
 
 const LEASE = { leaseMs: LEASE_MS };
 const WAITERS = 8;
-/** Long enough for all to queue up meanwhile. */
-const SHORT_WAIT_MS = 4_000;
+const SHORT_WAIT_MS = 3_000;
+/** Others queue up meanwhile, on a machine that runs many tests at once. */
+const ENDING_LEASE_MS = 12_000;
 
 type Language = 'Java' | 'Node';
 
 export function describeFairLock(interop: Interop): void {
-  const untilQueued = (name: string, waiters: number) =>
-    eventually(
-      async () => (await interop.place.command(name, 'LLEN', fairQueueKey(name))) === waiters,
-      IN_TIME,
-    );
+  async function queueOf(name: string): Promise<string[]> {
+    const queue = await interop.place.command(name, 'LRANGE', fairQueueKey(name), 0, -1);
+    return (queue as RawReply[]).map(String);
+  }
+
+  /** Lets somebody begin to wait. Resolves when they stand in the queue, whoever has left it meanwhile. */
+  async function queueUp<Turn>(name: string, start: () => Promise<Turn>) {
+    const before = await queueOf(name);
+    const turn = start();
+    const owner = await eventually(async () => {
+      const newcomer = (await queueOf(name)).find((each) => !before.includes(each));
+      return newcomer ?? false;
+    }, IN_TIME);
+    return { turn, owner };
+  }
 
   /** Takes the lock in a language; resolves with what gives it back. */
   async function take(language: Language, name: string): Promise<() => Promise<unknown>> {
@@ -33,99 +46,101 @@ export function describeFairLock(interop: Interop): void {
   }
 
   describe('the fair queue', () => {
-    it.each<[Language, Language, Language]>([
-      ['Node', 'Java', 'Node'],
-      ['Node', 'Node', 'Java'],
-      ['Java', 'Java', 'Node'],
-      ['Java', 'Node', 'Java'],
-    ])('held by %s, then %s and %s in turns: served as they came', async (holder, even, odd) => {
-      const name = randomName('interop');
-      const giveBack = await take(holder, name);
-      const came: string[] = [];
-      const served: string[] = [];
-      const visits: Promise<void>[] = [];
-      for (let place = 0; place < WAITERS; place += 1) {
-        const language = place % 2 === 0 ? even : odd;
-        const visitor = `${language} ${place}`;
-        const visit = async () => {
+    describe.each(PLAIN_AND_BRACED)('under %s', (_title, makeName) => {
+      it.each<[Language, Language, Language]>([
+        ['Node', 'Java', 'Node'],
+        ['Node', 'Node', 'Java'],
+        ['Java', 'Java', 'Node'],
+        ['Java', 'Node', 'Java'],
+      ])('held by %s, then %s and %s in turns: served as they came', async (holder, even, odd) => {
+        const name = makeName();
+        const giveBack = await take(holder, name);
+        const came: string[] = [];
+        const served: string[] = [];
+        const visits: Promise<void>[] = [];
+        for (let place = 0; place < WAITERS; place += 1) {
+          const language = place % 2 === 0 ? even : odd;
+          const visitor = `${language} ${place}`;
+          const visit = async () => {
+            const leave = await take(language, name);
+            served.push(visitor);
+            await leave();
+          };
+          came.push(visitor);
+          const { turn } = await queueUp(name, visit);
+          visits.push(turn);
+        }
+        expect(await queueOf(name)).toHaveLength(WAITERS);
+        expect(await interop.place.command(name, 'ZCARD', fairTimeoutKey(name))).toBe(WAITERS);
+        await giveBack();
+        await Promise.all(visits);
+        expect(served).toEqual(came);
+        expect(await keysOf(interop, name)).toEqual([]);
+      });
+
+      it('who gives up leaves the queue, and nobody behind loses a place', async () => {
+        const { node, java } = interop;
+        const name = makeName();
+        const ours = node.getFairLock(name);
+        const giveBack = await take('Node', name);
+        const served: string[] = [];
+        const takeNoted = async (language: Language) => {
           const leave = await take(language, name);
-          served.push(visitor);
-          await leave();
+          served.push(language);
+          return leave;
         };
-        came.push(visitor);
-        visits.push(visit());
-        await untilQueued(name, place + 1);
-      }
-      expect(await interop.place.command(name, 'ZCARD', fairTimeoutKey(name))).toBe(WAITERS);
-      await giveBack();
-      await Promise.all(visits);
-      expect(served).toEqual(came);
-      expect(await keysOf(interop, name)).toEqual([]);
-    });
+        const short = { waitMs: SHORT_WAIT_MS, ...LEASE };
+        const theirShort = await queueUp(name, () => javaLock(java, 'fair', name).tryLock(short));
+        const ourShort = await queueUp(name, () => ours.tryLock(short));
+        const abort = new AbortController();
+        const aborted = await queueUp(name, () => ours.lock({ ...LEASE, signal: abort.signal }));
+        const fourth = await queueUp(name, () => takeNoted('Java'));
+        const fifth = await queueUp(name, () => takeNoted('Node'));
 
-    it('who gives up leaves the queue, and nobody behind loses a place', async () => {
-      const { node, java } = interop;
-      const name = randomName('interop');
-      const ours = node.getFairLock(name);
-      const giveBack = await take('Node', name);
-      const served: string[] = [];
-      const note = (who: string) => (leave: () => Promise<unknown>) => {
-        served.push(who);
-        return leave;
-      };
-      const theirShort = javaLock(java, 'fair', name).tryLock({ waitMs: SHORT_WAIT_MS, ...LEASE });
-      await untilQueued(name, 1);
-      const ourShort = ours.tryLock({ waitMs: SHORT_WAIT_MS, ...LEASE });
-      await untilQueued(name, 2);
-      const abort = new AbortController();
-      const aborted = ours.lock({ ...LEASE, signal: abort.signal });
-      await untilQueued(name, 3);
-      const fourth = take('Java', name).then(note('Java'));
-      await untilQueued(name, 4);
-      const fifth = take('Node', name).then(note('Node'));
-      await untilQueued(name, 5);
+        abort.abort(new Error('changed my mind'));
+        await expect(aborted.turn).rejects.toThrow('changed my mind');
+        expect(await theirShort.turn).toBe(false);
+        expect(await ourShort.turn).toBeNull();
+        const staying = [fourth.owner, fifth.owner];
+        await eventually(async () => expect(await queueOf(name)).toEqual(staying), IN_TIME);
+        await giveBack();
+        await (await fourth.turn)();
+        await (await fifth.turn)();
+        expect(served).toEqual(['Java', 'Node']);
+        expect(await keysOf(interop, name)).toEqual([]);
+      });
 
-      abort.abort(new Error('changed my mind'));
-      await expect(aborted).rejects.toThrow('changed my mind');
-      expect(await theirShort).toBe(false);
-      expect(await ourShort).toBeNull();
-      await untilQueued(name, 2);
-      await giveBack();
-      await (await fourth)();
-      await (await fifth)();
-      expect(served).toEqual(['Java', 'Node']);
-      expect(await keysOf(interop, name)).toEqual([]);
-    });
-
-    it('nobody who does not wait overtakes those who do', async () => {
-      const { node, java, place } = interop;
-      const name = randomName('interop');
-      const ours = node.getFairLock(name);
-      // Free, with somebody at the head who does not come.
-      const diesAt = Date.now() + LEASE_MS;
-      await place.command(name, 'RPUSH', fairQueueKey(name), 'somebody:1');
-      await place.command(name, 'ZADD', fairTimeoutKey(name), diesAt, 'somebody:1');
-      expect(await javaLock(java, 'fair', name).tryLock()).toBe(false);
-      expect(await ours.tryLock()).toBeNull();
-      await place.command(name, 'ZADD', fairTimeoutKey(name), Date.now() - 1, 'somebody:1');
-      expect(await javaLock(java, 'fair', name).tryLock({ waitMs: 0, ...LEASE })).toBe(true);
+      it('nobody who does not wait overtakes those who do', async () => {
+        const { node, java, place } = interop;
+        const name = makeName();
+        const ours = node.getFairLock(name);
+        // Free, with somebody at the head who does not come.
+        const diesAt = Date.now() + LEASE_MS;
+        await place.command(name, 'RPUSH', fairQueueKey(name), 'somebody:1');
+        await place.command(name, 'ZADD', fairTimeoutKey(name), diesAt, 'somebody:1');
+        expect(await javaLock(java, 'fair', name).tryLock()).toBe(false);
+        expect(await ours.tryLock()).toBeNull();
+        await place.command(name, 'ZADD', fairTimeoutKey(name), Date.now() - 1, 'somebody:1');
+        expect(await javaLock(java, 'fair', name).tryLock({ waitMs: 0, ...LEASE })).toBe(true);
+      });
     });
 
     if (interop.habits.fairWaitersMayMissTheEnd) return;
 
     it('leases that end pass the turn on, from Node to Java to Node', async () => {
       const { node, java } = interop;
-      const name = randomName('interop');
-      const ours = node.getFairLock(name);
-      const first = await ours.lock({ leaseMs: SHORT_WAIT_MS });
-      const second = javaLock(java, 'fair', name).lock({ leaseMs: 500 });
-      await untilQueued(name, 1);
-      const third = ours.lock(LEASE);
-      await untilQueued(name, 2);
-      expect(await second).toBe(true);
-      expect(first.signal.aborted).toBe(true);
-      expect(await (await third).unlock()).toBe(true);
-      expect(await keysOf(interop, name)).toEqual([]);
+      const passTurns = async (name: string) => {
+        const ours = node.getFairLock(name);
+        const first = await ours.lock({ leaseMs: ENDING_LEASE_MS });
+        const second = await queueUp(name, () => javaLock(java, 'fair', name).lock({ leaseMs: 500 }));
+        const third = await queueUp(name, () => ours.lock(LEASE));
+        expect(await second.turn).toBe(true);
+        expect(() => first.assertHeld()).toThrow(LeaseLostError);
+        expect(await (await third.turn).unlock()).toBe(true);
+        expect(await keysOf(interop, name)).toEqual([]);
+      };
+      // At once, since it takes a whole lease.
+      await Promise.all(PLAIN_AND_BRACED.map(([, makeName]) => passTurns(makeName())));
     });
   });
 }

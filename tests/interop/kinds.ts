@@ -1,7 +1,9 @@
 /** The kinds of locks that one owner at a time holds, in both languages. */
 import type { Holdfast, Lock } from '../../src/index.ts';
 import { lockChannel, readWriteChannel, tokenKey } from '../../src/keys.ts';
-import type { JavaLockKind } from './java-objects.ts';
+import { JavaLock, type JavaLockKind } from './java-objects.ts';
+import type { JavaPeer } from './java-peer.ts';
+import { PLAIN_AND_BRACED } from './names.ts';
 import { habitsOf, type RedissonVersion } from './versions.ts';
 
 export interface Kind {
@@ -89,11 +91,40 @@ export const READ: Kind = {
   of: (client, name) => client.getReadWriteLock(name).readLock(),
 };
 
+/** Not a kind of its own either: two locks, whose names begin with the one it is given. */
+export const MULTI: Kind = {
+  title: 'getMultiLock',
+  java: 'multi',
+  versions: ALL,
+  isReentrant: true,
+  channel: (name) => lockChannel(firstOfMulti(name)),
+  of: (client, name) => client.getMultiLock(...membersOfMulti(name).map((member) => client.getLock(member))),
+};
+
+function firstOfMulti(name: string): string {
+  return `${name}:1`;
+}
+
+/** In the order of their names, in which both languages then take them. */
+function membersOfMulti(name: string): string[] {
+  return [firstOfMulti(name), `${name}:2`];
+}
+
+/** The keys that stand for a lock while it is held. */
+export function keysHeldBy({ java }: Kind, name: string): readonly string[] {
+  return java === MULTI.java ? membersOfMulti(name) : [name];
+}
+
+/** A lock of any kind in Java, also one that is made of several. */
+export function javaLockOf(peer: JavaPeer, kind: Kind, name: string, thread?: string): JavaLock {
+  return new JavaLock(peer, kind.java, keysHeldBy(kind, name), thread);
+}
+
 export const WRITE = kindOfJava('write');
 
 /** The kind that the Java program calls so. */
 export function kindOfJava(java: JavaLockKind): Kind {
-  const found = [...KINDS, READ].find((kind) => kind.java === java);
+  const found = [...KINDS, READ, MULTI].find((kind) => kind.java === java);
   if (found === undefined) throw new Error(`No kind called ${java}`);
   return found;
 }
@@ -115,12 +146,21 @@ export function kindsThatNoticeTheEnd(version: RedissonVersion): readonly Kind[]
   return kinds.filter(({ java }) => java !== 'fair' || !fairWaitersMayMissTheEnd);
 }
 
+/** Plain names and names with braces in turns, so that a test over many meets both in the time of one. */
+export function nameMakerAt(index: number): () => string {
+  const [, makeName] = PLAIN_AND_BRACED[index % PLAIN_AND_BRACED.length] as (typeof PLAIN_AND_BRACED)[number];
+  return makeName;
+}
+
 /**
- * A test that takes real time, run for every kind at once instead of one after the other. A failure says of
- * which kind it is.
+ * A test that takes real time, run for every kind at once instead of one after the other. Every other kind has names
+ * with braces. A failure says of which kind it is.
  */
-export async function forEachOf(kinds: readonly Kind[], test: (kind: Kind) => Promise<void>): Promise<void> {
-  const results = await Promise.allSettled(kinds.map(test));
+export async function forEachOf(
+  kinds: readonly Kind[],
+  test: (kind: Kind, makeName: () => string) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(kinds.map((kind, index) => test(kind, nameMakerAt(index))));
   for (const [index, result] of results.entries()) {
     if (result.status === 'fulfilled') continue;
     const { reason } = result;

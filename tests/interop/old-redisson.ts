@@ -10,7 +10,9 @@ import { kindsMissingIn } from './kinds.ts';
 import { IN_TIME, LEASE_MS } from './moments.ts';
 
 const LEASE = { leaseMs: LEASE_MS };
-const WATCHDOG_MS = 3_000;
+/** What a waiter is told, and sleeps for before it looks again. */
+const WATCHDOG_MS = 6_000;
+const LATER_MS = 1_000;
 
 /** What each old version has not. */
 export function describeMissing(interop: Interop): void {
@@ -48,22 +50,31 @@ export function describeMissingManyPermits(interop: Interop): void {
 /** Before 3.32. */
 export function describeOldFairWaiters(interop: Interop): void {
   it('a fair waiter of this version behind a renewed holder that died sleeps until somebody calls it', async () => {
+    const { java, node, place } = interop;
     const name = randomName('interop');
     const victim = await interop.startJava({ watchdogMs: WATCHDOG_MS });
     await javaLock(victim, 'fair', name).lock();
-    const theirs = javaLock(interop.java, 'fair', name);
+    const theirs = javaLock(java, 'fair', name);
     const waiting = theirs.lock(LEASE);
-    const queued = () => interop.place.command(name, 'LLEN', fairQueueKey(name));
+    const queued = () => place.command(name, 'LLEN', fairQueueKey(name));
     await eventually(async () => (await queued()) === 1, IN_TIME);
-    // Renewed at least once, so that the time the waiter was told is over.
-    const renewedAt = Date.now() + 1.5 * WATCHDOG_MS;
-    await eventually(() => Date.now() > renewedAt, IN_TIME);
     await victim.kill();
-    await eventually(async () => (await interop.place.command(name, 'EXISTS', name)) === 0, IN_TIME);
-    await theirs.untilAsleep();
+    // As if it had been renewed once more before that.
+    await place.command(name, 'PEXPIRE', name, 2 * WATCHDOG_MS);
+    // A waiter of another kind in the same JVM, which wakes up by itself when a later lease has ended.
+    const later = randomName('interop');
+    await node.getLock(later).lock({ leaseMs: 2 * WATCHDOG_MS + LATER_MS });
+    const witness = javaLock(java, 'lock', later);
+    const witnessed = witness.lock(LEASE);
+    await Promise.all([theirs.untilAsleep(), witness.untilAsleep()]);
+    // Nobody else runs scripts now: the waiter looks when the time that it was told is over, and finds the lock held.
+    const before = await place.scriptRuns();
+    await eventually(async () => (await place.scriptRuns()) > before, IN_TIME);
+    await witnessed;
+    expect(await place.command(name, 'EXISTS', name)).toBe(0);
     expect(await queued()).toBe(1);
     // A waiter of Node that gives up calls the head of a queue that nobody holds.
-    expect(await interop.node.getFairLock(name).tryLock({ waitMs: 200, ...LEASE })).toBeNull();
+    expect(await node.getFairLock(name).tryLock({ waitMs: 200, ...LEASE })).toBeNull();
     expect(await waiting).toBe(true);
     await theirs.unlock();
   });

@@ -5,10 +5,12 @@ import { describeCrashes } from './crashes.ts';
 import { describeLasting } from './lasting.ts';
 import { describeNameMapper } from './name-mapper.ts';
 import { describeOldFairWaiters } from './old-redisson.ts';
+import { describeReadWriteTime } from './read-write-time.ts';
 import { describeReadWriteWatchdogs } from './read-write-watchdogs.ts';
 
 describeInterop('3.17.7', [
   describeLasting,
+  describeReadWriteTime,
   describeReadWriteWatchdogs,
   describeCrashes,
   describeNameMapper,

@@ -3,6 +3,13 @@ import { describeInterop } from './context.ts';
 import { describeCrashes } from './crashes.ts';
 import { describeLasting } from './lasting.ts';
 import { describeNameMapper } from './name-mapper.ts';
+import { describeReadWriteTime } from './read-write-time.ts';
 import { describeReadWriteWatchdogs } from './read-write-watchdogs.ts';
 
-describeInterop('3.52.0', [describeLasting, describeReadWriteWatchdogs, describeCrashes, describeNameMapper]);
+describeInterop('3.52.0', [
+  describeLasting,
+  describeReadWriteTime,
+  describeReadWriteWatchdogs,
+  describeCrashes,
+  describeNameMapper,
+]);

@@ -1,0 +1,4 @@
+import { throughIoredisCluster } from './context.ts';
+import { describeRedLock } from './red-lock.ts';
+
+describeRedLock(throughIoredisCluster);

@@ -1,0 +1,4 @@
+import { throughNodeRedisCluster } from './context.ts';
+import { describeRedLock } from './red-lock.ts';
+
+describeRedLock(throughNodeRedisCluster);
