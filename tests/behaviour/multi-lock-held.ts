@@ -3,7 +3,7 @@
  * entered again as its members are.
  */
 import { describe, expect, it } from 'vitest';
-import { LeaseLostError, NotHeldError, ReentryError } from '../../src/index.ts';
+import { type Hold, LeaseLostError, NotHeldError, ReentryError } from '../../src/index.ts';
 import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
@@ -142,6 +142,20 @@ function describeOneHold(context: Context): void {
       expect(() => hold.assertHeld()).toThrow(NotHeldError);
       expect(hold.remainingMs).toBe(0);
       await hold.unlock();
+    });
+
+    it('begins no work when it was lost while onAcquire ran', async () => {
+      const { multi, b } = await pair(context);
+      let begun = false;
+      const work = () => {
+        begun = true;
+      };
+      const onAcquire = async (hold: Hold) => {
+        await b.forceUnlock();
+        await whenAborted(hold.signal);
+      };
+      expect(await rejection(multi.withLock(work, { onAcquire }))).toBeInstanceOf(LeaseLostError);
+      expect(begun).toBe(false);
     });
 
     it('passes on what the work throws, and what onAcquire throws', async () => {
