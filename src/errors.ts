@@ -67,17 +67,16 @@ export class AcquireTimeoutError extends HoldfastError {
   constructor(
     readonly lockName: string,
     readonly waitedMs: number,
-    heldBy: HeldBy = {},
+    heldBy?: HeldBy,
   ) {
-    const who = heldBy.holder === undefined ? 'another owner' : heldBy.holder;
-    const until =
-      heldBy.remainingMs === undefined || heldBy.remainingMs < 0
-        ? ''
-        : `, for another ${heldBy.remainingMs} ms unless renewed`;
-    super(`Waited ${waitedMs} ms for "${lockName}"; it is held by ${who}${until}`);
-    this.holder = heldBy.holder;
-    this.remainingMs = heldBy.remainingMs;
+    super(`Waited ${waitedMs} ms for "${lockName}"${heldBy === undefined ? ', in vain' : inTheWay(heldBy)}`);
+    this.holder = heldBy?.holder;
+    this.remainingMs = heldBy?.remainingMs;
   }
+}
+
+function inTheWay({ holder = 'another owner', remainingMs = -1 }: HeldBy): string {
+  return `; it is held by ${holder}${remainingMs < 0 ? '' : `, for another ${remainingMs} ms unless renewed`}`;
 }
 
 /**
