@@ -134,6 +134,9 @@ export class Preflight implements CallWatch {
     const findings = this.findings();
     const codes = new Set(findings.map(({ code }) => code));
     for (const code of this.#told) if (!codes.has(code)) warnings.forget(code);
+    // A release may have said so, and every server has just taken a message.
+    const areTaken = facts.length > 0 && facts.every(({ publishing }) => publishing === 'allowed');
+    if (areTaken) warnings.forget('HOLDFAST_NO_PUBLISH');
     this.#told = codes;
     for (const { code, message } of findings) report('warning', { code, message });
   }

@@ -40,8 +40,8 @@ export interface ServerFacts {
   readonly replicationId: string;
   /** How far its clock is ahead of ours, or behind; 0 when the difference can be the time that the answer took. */
   readonly clockSkewMs: number;
-  /** Whether the command is there for us, though maybe not for every channel; undefined where it was not tried. */
-  readonly publishing: 'allowed' | 'forbidden' | 'unknown' | undefined;
+  /** Whether the command is there for us; `elsewhere`: though not for every channel. Undefined where it was not tried. */
+  readonly publishing: 'allowed' | 'elsewhere' | 'forbidden' | 'unknown' | undefined;
   readonly latencyMs: number;
 }
 
@@ -83,7 +83,8 @@ function publishingBy(command: Publishing, refusal: string): ServerFacts['publis
   if (command === '') return undefined;
   // Only old servers lack sharded channels; one without any had the command taken away.
   if (/unknown/i.test(refusal)) return command === 'SPUBLISH' ? 'unknown' : 'forbidden';
-  return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : 'allowed';
+  if (refusal === '') return 'allowed';
+  return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : 'elsewhere';
 }
 
 export function readFacts(

@@ -3,14 +3,15 @@ import { GlideClient } from '@valkey/valkey-glide';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Holdfast } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { describeWithProcess, openShared, sharedServer } from '../harness/servers.ts';
+import { ownReplicas } from '../harness/topologies.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
 import { eventually } from '../harness/wait.ts';
 import { subscribersOf } from './by-hand.ts';
 import { closedAtEnd, forbidUnhandledRejections, throughIoredis } from './context.ts';
 
-async function withoutConfiguration() {
-  const config = glideConfig(sharedServer());
+async function withoutConfiguration(place: { host: string; port: number } = sharedServer()) {
+  const config = glideConfig(place);
   const client = await GlideClient.createClient(config);
   onTestFinished(() => client.close());
   return { client: Object.assign(Object.create(client) as GlideClient, { config: undefined }), config };
@@ -45,5 +46,49 @@ describe('Valkey GLIDE without its configuration', () => {
   it('is woken when the configuration is handed over', async () => {
     const warnings = await waitForLock(closedAtEnd(Holdfast.from(await withoutConfiguration())));
     expect(warnings).toEqual([]);
+  });
+});
+
+describeWithProcess('Valkey GLIDE without its configuration, where there is a replica', () => {
+  forbidUnhandledRejections();
+
+  it('is granted locks that no replica acknowledges, and says what would help, once', async () => {
+    const { primary } = await ownReplicas({ replicas: 1 });
+    const { client } = await withoutConfiguration(primary);
+    const locks = closedAtEnd(Holdfast.from(client));
+    const warnings: string[] = [];
+    locks.on('warning', ({ code, message }) => warnings.push(`${code}: ${message}`));
+    for (const name of [randomName(), randomName()]) {
+      expect(await (await locks.getLock(name).lock()).unlock()).toBe(true);
+    }
+    expect((await locks.capabilities()).replicas).toMatchObject({
+      connected: 1,
+      required: 0,
+      obstacle: expect.stringContaining('Holdfast.from({ client, config })'),
+    });
+    expect(warnings).toEqual([
+      expect.stringMatching(/^HOLDFAST_NO_REPLICAS: .*Holdfast\.from\(\{ client, config \}\)/),
+    ]);
+  });
+
+  it('is granted none where a replica was insisted on', async () => {
+    const { primary } = await ownReplicas({ replicas: 1 });
+    const { client } = await withoutConfiguration(primary);
+    const name = randomName();
+    const locks = closedAtEnd(Holdfast.from(client, { replicas: 1 }));
+    locks.on('warning', () => {});
+    await expect(locks.getLock(name).lock()).rejects.toMatchObject({
+      code: 'ERR_DRIVER',
+      message: expect.stringContaining('Holdfast.from({ client, config })'),
+    });
+    expect(await primary.command('EXISTS', name)).toBe(0);
+  });
+
+  it('has its locks acknowledged when the configuration is handed over', async () => {
+    const { primary } = await ownReplicas({ replicas: 1 });
+    const locks = closedAtEnd(Holdfast.from(await withoutConfiguration(primary), { replicas: 1 }));
+    const hold = await locks.getLock(randomName()).lock();
+    expect((await locks.capabilities()).replicas).toMatchObject({ required: 1, obstacle: null });
+    expect(await hold.unlock()).toBe(true);
   });
 });

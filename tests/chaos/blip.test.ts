@@ -1,4 +1,4 @@
-/** Rows 10 and 17: 200 ms without an answer cost nobody the lock, whatever was under way. */
+/** 200 ms without an answer cost nobody the lock, whatever was under way. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';

@@ -15,6 +15,9 @@ import { WAYS } from './ways.ts';
 const REPLICA_TIMEOUT_MS = 800;
 const OPTIONS: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };
 
+/** In every way, with what is asked by default and with a number. */
+const CASES = WAYS.flatMap((way) => [[way, 'auto'] as const, [way, 1] as const]);
+
 describeWithProcess('acknowledgements in a Cluster', () => {
   let cluster: TestCluster;
 
@@ -26,26 +29,29 @@ describeWithProcess('acknowledgements in a Cluster', () => {
 
   afterAll(() => cluster.close());
 
-  it.each(WAYS)('%s: a replica that is frozen is missed in its own shard only', async (way) => {
-    const client = await joinCluster(way, cluster, OPTIONS);
-    const [here, there] = cluster.nodes as [TestServer, TestServer];
-    const [replica] = (await cluster.replicasOf(here)) as [TestServer];
-    const [frozen, healthy] = [await nameOn(cluster, here), await nameOn(cluster, there)];
-    // Connections are there, and it is known how many replicas there are.
-    for (const name of [frozen, healthy]) await (await client.getLock(name).lock()).unlock();
-    await replica.pause();
-    onTestFinished(() => replica.resume());
+  it.each(CASES)(
+    '%s, replicas: %s: a replica that is frozen is missed in its own shard only',
+    async (way, replicas) => {
+      const client = await joinCluster(way, cluster, { ...OPTIONS, replicas });
+      const [here, there] = cluster.nodes as [TestServer, TestServer];
+      const [replica] = (await cluster.replicasOf(here)) as [TestServer];
+      const [frozen, healthy] = [await nameOn(cluster, here), await nameOn(cluster, there)];
+      // Connections are there, and it is known how many replicas there are.
+      for (const name of [frozen, healthy]) await (await client.getLock(name).lock()).unlock();
+      await replica.pause();
+      onTestFinished(() => replica.resume());
 
-    const missed = timed(client.getLock(frozen).tryLock());
-    const { value, tookMs } = await timed(client.getLock(healthy).tryLock());
-    expect(value).not.toBeNull();
-    expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS);
-    const failed = await missed;
-    expect(failed.error).toMatchObject({ code: 'ERR_REPLICATION', acknowledged: 0, required: 1 });
-    expect(failed.tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
-    await replica.resume();
-    expect(await client.getLock(frozen).tryLock({ waitMs: 5_000 })).not.toBeNull();
-  });
+      const missed = timed(client.getLock(frozen).tryLock());
+      const { value, tookMs } = await timed(client.getLock(healthy).tryLock());
+      expect(value).not.toBeNull();
+      expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS);
+      const failed = await missed;
+      expect(failed.error).toMatchObject({ code: 'ERR_REPLICATION', acknowledged: 0, required: 1 });
+      expect(failed.tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
+      await replica.resume();
+      expect(await client.getLock(frozen).tryLock({ waitMs: 5_000 })).not.toBeNull();
+    },
+  );
 
   it.each(WAYS)('%s: a slot that has moved is found, and acknowledged there', async (way) => {
     const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1 });
@@ -72,20 +78,23 @@ describeWithProcess('acknowledgements in a Cluster', () => {
     await replica.resume();
   });
 
-  it.each(WAYS)('%s: a slot that moves while it is asked for is granted once', async (way) => {
-    const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1, commandTimeoutMs: 10_000 });
-    const [here, there] = cluster.nodes as [TestServer, TestServer];
-    const name = await nameOn(cluster, here);
-    const slot = cluster.slotOf(name);
-    const move = await cluster.beginMove(slot, there);
-    onTestFinished(() => cluster.moveSlot(slot, here));
-    // Half-way, whoever asks for a lock that is not there is sent to and fro.
-    const asked = Array.from({ length: 5 }, () => client.getLock(name).tryLock({ waitMs: 100 }));
-    await move.finish();
-    const outcomes = await Promise.allSettled(asked);
-    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
-    const holds = outcomes.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
-    expect(holds).toHaveLength(1);
-    expect(await there.command('HGETALL', name)).toEqual([holds[0]?.owner, '1']);
-  });
+  it.each(CASES)(
+    '%s, replicas: %s: a slot that moves while it is asked for is granted once',
+    async (way, replicas) => {
+      const client = await joinCluster(way, cluster, { ...OPTIONS, replicas, commandTimeoutMs: 10_000 });
+      const [here, there] = cluster.nodes as [TestServer, TestServer];
+      const name = await nameOn(cluster, here);
+      const slot = cluster.slotOf(name);
+      const move = await cluster.beginMove(slot, there);
+      onTestFinished(() => cluster.moveSlot(slot, here));
+      // Half-way, whoever asks for a lock that is not there is sent to and fro.
+      const asked = Array.from({ length: 5 }, () => client.getLock(name).tryLock({ waitMs: 100 }));
+      await move.finish();
+      const outcomes = await Promise.allSettled(asked);
+      expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+      const holds = outcomes.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []));
+      expect(holds).toHaveLength(1);
+      expect(await there.command('HGETALL', name)).toEqual([holds[0]?.owner, '1']);
+    },
+  );
 });

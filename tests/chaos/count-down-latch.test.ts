@@ -1,4 +1,4 @@
-/** Rows 8, 11 and 14 for the count-down latch: every count counts once, and nobody waits at an open latch. */
+/** The count-down latch under faults: every count counts once, and nobody waits at an open latch. */
 import { describe, expect, it } from 'vitest';
 import { type CountDownLatch, OutcomeUnknownError } from '../../src/index.ts';
 import { latchChannel } from '../../src/keys.ts';

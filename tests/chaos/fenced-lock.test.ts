@@ -1,6 +1,6 @@
 /**
- * Rows 2, 8, 18, 19 and 20 for fencing: tokens rise whatever the server loses and whatever its clock does, and
- * the late write of a holder that stalled is refused by every guard.
+ * Fencing under faults: tokens rise whatever the server loses and whatever its clock does, and the late write of a
+ * holder that stalled is refused by every guard.
  */
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join as pathOf } from 'node:path';

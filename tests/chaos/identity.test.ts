@@ -1,4 +1,4 @@
-/** Rows 6 and 7: who is who, across processes and threads, and across the asynchronous calls of one. */
+/** Who is who, across processes and threads, and across the asynchronous calls of one. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { NotHeldError } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** Row 22: what makes no sense is refused before it is sent, and what is no lock is left alone. */
+/** What makes no sense is refused before it is sent, and what is no lock is left alone. */
 import { expect, it } from 'vitest';
 import { DriverError, type Lock, OptionError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';

@@ -1,4 +1,4 @@
-/** Row 8: the script ran, the reply was lost. One hold, the count as expected, one unlock frees it. */
+/** The script ran, the reply was lost. One hold, the count as expected, one unlock frees it. */
 import { describe, expect, it } from 'vitest';
 import { endedKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';

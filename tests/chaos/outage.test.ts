@@ -1,4 +1,4 @@
-/** Rows 14 and 17: the server is away for a while, or busy, and comes back. */
+/** The server is away for a while, or busy, and comes back. */
 import { describe, expect, it, vi } from 'vitest';
 import { DriverError } from '../../src/index.ts';
 import { lockChannel } from '../../src/keys.ts';

@@ -1,11 +1,21 @@
-/** Row 16: what the user may do is limited, or changes while a lock is held. */
+/** What the user may do is limited, or changes while a lock is held. */
 import { describe, expect, it } from 'vitest';
 import { DriverError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, arena, expiryOf, join, leftovers, listenTo, SLACK_MS, timed } from './arena.ts';
+import {
+  aborted,
+  arena,
+  expiryOf,
+  join,
+  leftovers,
+  listenTo,
+  SLACK_MS,
+  subscribersOf,
+  timed,
+} from './arena.ts';
 import { LAYOUTS } from './kinds.ts';
 import { type Place, WAYS } from './ways.ts';
 
@@ -36,6 +46,67 @@ describeWithProcess('access rules', () => {
       expect(await limited.getLock(name).tryLock({ waitMs: 50 })).toBeNull();
       expect(await again.unlock()).toBe(true);
       expect(warning.map(({ code }) => code)).toEqual(['HOLDFAST_NO_SUBSCRIBE', 'HOLDFAST_NO_PUBLISH']);
+    });
+
+    it('channels given and taken: refused is said anew each time, allowed takes it back', async () => {
+      const { server } = await arena();
+      const [name, other] = [randomName(), randomName()];
+      const limited = await join(way, await user(server, '~*', '+@all', 'resetchannels'));
+      const { warning } = listenTo(limited);
+      const holder = await join('Holdfast.connect', server);
+      for (const held of [name, other]) await holder.getLock(held).lock();
+      const allow = (held: string) =>
+        server.command('ACL', 'SETUSER', 'limited', `&redisson_lock__channel:{${held}}`);
+      const wait = async (held: string) => {
+        expect(await limited.getLock(held).tryLock({ waitMs: 50 })).toBeNull();
+      };
+      await wait(name);
+      await eventually(() => expect(warning.map(({ code }) => code)).toEqual(['HOLDFAST_NO_SUBSCRIBE']));
+
+      // One that was never refused says nothing of the one that was.
+      await allow(other);
+      const waiting = limited.getLock(other).tryLock({ waitMs: 60_000 });
+      const subscribers = () => subscribersOf(server, `redisson_lock__channel:{${other}}`);
+      await eventually(async () => expect(await subscribers()).toBe(1));
+      expect(await limited.health()).toMatchObject({ problems: [{ code: 'HOLDFAST_NO_SUBSCRIBE' }] });
+      expect(await limited.capabilities()).toMatchObject({ pubSub: 'polling' });
+      await holder.getLock(other).forceUnlock();
+      await waiting;
+
+      await allow(name);
+      await eventually(async () => {
+        await wait(name);
+        expect(await limited.health()).toMatchObject({ status: 'ok', problems: [] });
+      });
+      expect(await limited.capabilities()).toMatchObject({ pubSub: 'plain' });
+      expect(warning).toHaveLength(1);
+
+      await server.command('ACL', 'SETUSER', 'limited', 'resetchannels');
+      await eventually(async () => {
+        await wait(name);
+        expect(warning.map(({ code }) => code)).toEqual(['HOLDFAST_NO_SUBSCRIBE', 'HOLDFAST_NO_SUBSCRIBE']);
+      });
+    });
+
+    it('publishing given and taken: each release that is refused after it was not says so', async () => {
+      const { server } = await arena();
+      const limited = await join(way, await user(server, '~*', '&*', '+@all', '-publish'));
+      const { warning } = listenTo(limited);
+      const release = async () => {
+        expect(await (await limited.getLock(randomName()).lock()).unlock()).toBe(true);
+      };
+      await limited.capabilities();
+      await release();
+      expect((await limited.health()).problems).toMatchObject([{ code: 'HOLDFAST_NO_PUBLISH' }]);
+      await server.command('ACL', 'SETUSER', 'limited', '+publish');
+      expect(await limited.health()).toMatchObject({ status: 'ok', problems: [] });
+      warning.length = 0;
+      await server.command('ACL', 'SETUSER', 'limited', '-publish');
+      await release();
+      await release();
+      expect(warning.map(({ code }) => code)).toEqual(['HOLDFAST_NO_PUBLISH']);
+      await server.command('ACL', 'SETUSER', 'limited', '+publish');
+      expect(await limited.health()).toMatchObject({ status: 'ok', problems: [] });
     });
 
     it('no INFO: what the server is stays unknown, locks work', async () => {

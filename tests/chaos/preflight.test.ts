@@ -1,15 +1,19 @@
-/** Rows 16 and 21: what is found out about a server before it is relied on, said, and refused. */
+/** What is found out about a server before it is relied on, said, and refused. */
 import { rmSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { DriverError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
+import { commandCounts } from '../behaviour/server-stats.ts';
+import type { TestCluster } from '../harness/cluster.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
-import { ownReplicas } from '../harness/topologies.ts';
+import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { join, listenTo, subscribersOf } from './arena.ts';
+import { join, listenTo, scriptCalls, subscribersOf, timed } from './arena.ts';
+import { nameOn } from './cluster-stage.ts';
 import { disguised } from './disguise.ts';
-import { type Place, WAYS } from './ways.ts';
+import { joinCluster } from './topology-ways.ts';
+import { type Place, WAYS, type Way } from './ways.ts';
 
 /** What a server of another kind says, at the same length. */
 const REDIS_5 = [
@@ -233,6 +237,146 @@ describeWithProcess('a named fall-back', () => {
       code: 'ERR_DRIVER',
       message: expect.stringContaining("'evalsha' command"),
     });
+  });
+});
+
+/** As operators do it who want nobody to use a command. */
+function without(...commands: string[]): { args: string[] } {
+  return { args: commands.flatMap((command) => ['--rename-command', command, '']) };
+}
+
+describeWithProcess('a command that was taken away from everybody', () => {
+  it.each(WAYS)('PUBLISH: found out before anybody waits, and releases work: %s', async (way) => {
+    const server = await ownServer(without('PUBLISH'));
+    const client = await join(way, server);
+    await client.capabilities();
+    expect(await client.health()).toMatchObject({
+      status: 'degraded',
+      problems: [
+        { code: 'HOLDFAST_NO_PUBLISH', message: expect.stringContaining('does not let us publish') },
+      ],
+    });
+    expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
+  });
+
+  it.each(WAYS)('SUBSCRIBE: waiting polls, and that is said: %s', async (way) => {
+    const server = await ownServer(without('SUBSCRIBE'));
+    const client = await join(way, server);
+    const { warning } = listenTo(client);
+    const lock = client.getLock(randomName());
+    const hold = await lock.lock();
+    expect(await lock.tryLock({ waitMs: 20 })).toBeNull();
+    await eventually(() => expect(codes(warning)).toEqual(['HOLDFAST_NO_SUBSCRIBE']));
+    expect(await client.capabilities()).toMatchObject({ pubSub: 'polling' });
+    const waiting = lock.lock();
+    expect(await hold.unlock()).toBe(true);
+    expect(await (await waiting).unlock()).toBe(true);
+  });
+
+  it.each(WAYS)('WAIT: done without where that is optional, and said: %s', async (way) => {
+    const { primary } = await ownReplicas({ replicas: 1, ...without('WAIT') });
+    const client = await join(way, primary);
+    expect((await client.capabilities()).replicas).toMatchObject({
+      connected: 1,
+      required: 0,
+      obstacle: expect.stringMatching(/WAIT.*unknown command/i),
+    });
+    expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
+    expect((await client.health()).problems).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+
+    const insisting = await join('default node-redis 6', primary, { replicas: 1 });
+    await expect(insisting.getLock(randomName()).lock()).rejects.toMatchObject({ code: 'ERR_REPLICATION' });
+  });
+
+  // A default ioredis asks for INFO before it sends anything, and never does without an answer.
+  it.each(WAYS.slice(1))('INFO: what stays unknown is said, and locks work: %s', async (way) => {
+    const server = await ownServer(without('INFO'));
+    const client = await join(way, server);
+    expect(await client.capabilities()).toMatchObject({
+      info: false,
+      server: null,
+      replicas: { connected: null, required: 0, obstacle: expect.stringContaining('INFO') },
+      guard: { obstacle: expect.stringContaining('INFO') },
+    });
+    expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
+    expect(codes((await client.health()).problems)).toEqual(['HOLDFAST_NO_INFO', 'HOLDFAST_NO_REPLICAS']);
+
+    const insisting = await join('default node-redis 6', server, { replicas: 'majority' });
+    await expect(insisting.getLock(randomName()).lock()).rejects.toThrow('does not tell how many replicas');
+  });
+});
+
+/** Who waits asks again after four seconds at the earliest. */
+const LONG_BEFORE_A_POLL_MS = 3_000;
+
+describeWithProcess('a Cluster that knows no sharded channels', () => {
+  /** Clients use plain channels, and one is woken by what the other releases on that node. */
+  async function expectPlain(way: Way, cluster: TestCluster, node: TestServer): Promise<void> {
+    const clients = [await joinCluster(way, cluster), await joinCluster(way, cluster)] as const;
+    for (const client of clients) {
+      expect(await client.capabilities()).toMatchObject({ topology: 'cluster', pubSub: 'plain' });
+    }
+    const [holder, waiter] = clients;
+    const name = await nameOn(cluster, node);
+    const hold = await holder.getLock(name).lock();
+    const published = async () => (await commandCounts(node)).get('publish') ?? 0;
+    const [publishedBefore, askedBefore] = [await published(), await scriptCalls(node)];
+    const waiting = waiter.getLock(name).lock();
+    await eventually(async () => {
+      expect(await subscribersOf(node, `redisson_lock__channel:{${name}}`)).toBe(1);
+      // Before it was subscribed, and after: from here on only a message comes before the poll.
+      expect((await scriptCalls(node)) - askedBefore).toBeGreaterThanOrEqual(2);
+    });
+    const woken = timed(waiting);
+    expect(await hold.unlock()).toBe(true);
+    const { value, tookMs } = await woken;
+    expect(tookMs).toBeLessThan(LONG_BEFORE_A_POLL_MS);
+    expect((await published()) - publishedBefore).toBeGreaterThanOrEqual(1);
+    expect(await (value as typeof hold).unlock()).toBe(true);
+    for (const client of clients) {
+      expect(await client.health()).toMatchObject({ status: 'ok', problems: [] });
+    }
+  }
+
+  it.each(WAYS)('is published and subscribed to plainly: a release wakes who waits: %s', async (way) => {
+    const args = without('SPUBLISH', 'SSUBSCRIBE');
+    const cluster = await ownCluster({ primaries: 1, replicasEach: 0, ...args });
+    await expectPlain(way, cluster, cluster.nodes[0] as TestServer);
+  });
+
+  it('in part is used plainly where they are known as well', async () => {
+    const cluster = await ownCluster({ primaries: 2, replicasEach: 0 });
+    const [knowing, unknowing] = cluster.nodes as [TestServer, TestServer];
+    await unknowing.restart(without('SPUBLISH', 'SSUBSCRIBE').args);
+    await cluster.whenSettled();
+    await expectPlain('Holdfast.connect', cluster, knowing);
+  });
+});
+
+describeWithProcess('a lock that has the guard though its client has not', () => {
+  it('is where a split brain is warned of', async () => {
+    const { primary } = await ownReplicas({ replicas: 1 });
+    const client = await join('default ioredis 6', primary);
+    const { warning } = listenTo(client);
+    await client.capabilities();
+    client.getLock(randomName());
+    expect(warning).toEqual([]);
+    client.getLock(randomName(), { guard: true });
+    expect(codes(warning)).toEqual(['HOLDFAST_SPLIT_BRAIN']);
+    expect(await client.health()).toMatchObject({ problems: [{ code: 'HOLDFAST_SPLIT_BRAIN' }] });
+    expect((await client.capabilities()).guard.on).toBe(false);
+  });
+
+  it('is where it is said that the guard cannot work', async () => {
+    const server = await ownServer();
+    const client = await join('default ioredis 6', await limited(server, '-info'), { replicas: 0 });
+    const { warning } = listenTo(client);
+    await client.capabilities();
+    expect(codes(warning)).toEqual(['HOLDFAST_NO_INFO']);
+    const guarded = client.getLock(randomName(), { guard: true });
+    expect(codes(warning)).toEqual(['HOLDFAST_NO_INFO', 'HOLDFAST_NO_GUARD']);
+    await expect(guarded.tryLock()).rejects.toMatchObject({ code: 'ERR_DRIVER' });
+    expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Rows 1, 2, 3 and 5: the holder's process dies, sleeps, is too busy, or is asked to end. */
+/** The holder's process dies, sleeps, is too busy, or is asked to end. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';

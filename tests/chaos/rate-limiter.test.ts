@@ -1,6 +1,6 @@
 /**
- * Rows 1, 8, 9, 10 and 12 for the rate limiter: what is granted counts once, whatever is lost on the way, what
- * nobody got does not count, and who waits does not ask all the time.
+ * The rate limiter under faults: what is granted counts once, whatever is lost on the way, what nobody got does not
+ * count, and who waits does not ask all the time.
  */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Row 29, what needs servers of a test's own: one of three killed, restarted inside a lease, with a wrong clock; and
- * servers that have all just started.
+ * The red lock, what needs servers of a test's own: one of three killed, restarted inside a lease, with a wrong clock;
+ * and servers that have all just started.
  */
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Row 29: the red lock with a minority of its servers frozen, cut off or slow; with split votes; and without a
+ * The red lock with a minority of its servers frozen, cut off or slow; with split votes; and without a
  * majority. Servers that die, restart or have a wrong clock are in `red-lock-restart.test.ts`.
  */
 import { beforeAll, describe, expect, it, vi } from 'vitest';

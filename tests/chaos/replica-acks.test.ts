@@ -20,6 +20,9 @@ const REPLICA_TIMEOUT_MS = 600;
 
 const INSISTING: ClientOptions = { replicas: 1, replicaTimeoutMs: REPLICA_TIMEOUT_MS };
 
+/** A replica that is connected is asked by default as well. */
+const WISHES = ['auto', 1] as const;
+
 /** What outlives a hold on purpose: the note that it is over, and the last token. */
 const NOTES = /^(?:redisson_unlock_latch|redisson_lock_token):/;
 
@@ -114,33 +117,36 @@ describeWithProcess('replicas do not acknowledge', () => {
   }
 
   describe.each(FAULTS)('$title', (fault) => {
-    it('whatever was granted is undone, and can be had again', async () => {
-      const [insisting, other] = [await client(INSISTING), await client({ replicas: 0 })];
-      const kinds = GRANTABLES.map((kind) => ({ ...kind, name: randomName('acks') }));
-      for (const { prepare, name } of kinds) await prepare?.(other, name);
-      const healed = await strike(fault);
+    it.each(WISHES)(
+      'replicas: %s: whatever was granted is undone, and can be had again',
+      async (replicas) => {
+        const [insisting, other] = [await client({ ...INSISTING, replicas }), await client({ replicas: 0 })];
+        const kinds = GRANTABLES.map((kind) => ({ ...kind, name: randomName('acks') }));
+        for (const { prepare, name } of kinds) await prepare?.(other, name);
+        const healed = await strike(fault);
 
-      const asked = kinds.map(({ take, name }) => timed(take(insisting, name)));
-      for (const { error, tookMs } of await Promise.all(asked)) {
-        expect(error).toMatchObject({ code: 'ERR_REPLICATION', acknowledged: 0, required: 1 });
-        expect(tookMs).toBeGreaterThanOrEqual(REPLICA_TIMEOUT_MS - 20);
-        expect(tookMs).toBeLessThan(2 * REPLICA_TIMEOUT_MS + SLACK_MS);
-      }
-      // Who does not insist gets it while the replica is still away, and gives it back.
-      for (const { take, name, title, shared = false } of kinds) {
-        const release = await eventually(
-          async (): Promise<Release | false> => (await take(other, name)) ?? false,
-        );
-        if (!shared) expect(await take(other, name), `${title}: all of it was taken`).toBeNull();
-        await (release as Release)();
-      }
-      await healed();
-      for (const { take, name, title } of kinds) {
-        const release = await take(insisting, name);
-        expect(release, title).not.toBeNull();
-        await release?.();
-      }
-    });
+        const asked = kinds.map(({ take, name }) => timed(take(insisting, name)));
+        for (const { error, tookMs } of await Promise.all(asked)) {
+          expect(error).toMatchObject({ code: 'ERR_REPLICATION', acknowledged: 0, required: 1 });
+          expect(tookMs).toBeGreaterThanOrEqual(REPLICA_TIMEOUT_MS - 20);
+          expect(tookMs).toBeLessThan(2 * REPLICA_TIMEOUT_MS + SLACK_MS);
+        }
+        // Who does not insist gets it while the replica is still away, and gives it back.
+        for (const { take, name, title, shared = false } of kinds) {
+          const release = await eventually(
+            async (): Promise<Release | false> => (await take(other, name)) ?? false,
+          );
+          if (!shared) expect(await take(other, name), `${title}: all of it was taken`).toBeNull();
+          await (release as Release)();
+        }
+        await healed();
+        for (const { take, name, title } of kinds) {
+          const release = await take(insisting, name);
+          expect(release, title).not.toBeNull();
+          await release?.();
+        }
+      },
+    );
 
     it('nothing is left on the primary', async () => {
       const insisting = await client(INSISTING);

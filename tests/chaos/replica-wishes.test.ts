@@ -12,10 +12,13 @@ import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './acknowledging.ts';
 import { join, listenTo, SLACK_MS, timed } from './arena.ts';
+import { MODES, settle } from './failover-stage.ts';
 import { WAYS } from './ways.ts';
 
 const REPLICA_TIMEOUT_MS = 500;
 const TIMES: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };
+
+const UNASKING = MODES.filter(({ mode }) => mode === 'replicas: 0' || mode === 'guard');
 
 /** Taken and given back. */
 async function grant(client: Holdfast): Promise<void> {
@@ -46,6 +49,20 @@ async function kill({ server }: TestReplica, primary: TestServer, left: number):
 }
 
 describeWithProcess('how many acknowledgements are asked for', () => {
+  it.each(UNASKING)('$mode: none, whether replicas stall or are gone', async ({ options }) => {
+    const { primary, replicas } = await replicated(1);
+    const [replica] = replicas as [TestReplica];
+    await settle(primary);
+    const client = await join('Holdfast.connect', primary, { ...TIMES, ...options });
+    await replica.server.pause();
+    const before = await waits(primary);
+    await grant(client);
+    await replica.server.resume();
+    await kill(replica, primary, 0);
+    await grant(client);
+    expect(await waits(primary)).toBe(before);
+  });
+
   it.each(WAYS)('auto, %s: none where there is no replica', async (way) => {
     const server = await ownServer();
     const client = await join(way, server, TIMES);
@@ -73,7 +90,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
     },
   );
 
-  it('auto: one is enough, whichever it is', async () => {
+  it('auto: one is enough, whichever it is, and one has to be while any is connected', async () => {
     const { primary, replicas } = await replicated(2);
     const client = await join('Holdfast.connect', primary, TIMES);
     const [one, other] = replicas as [TestReplica, TestReplica];
@@ -155,5 +172,71 @@ describeWithProcess('how many acknowledgements are asked for', () => {
       const opening = join('Holdfast.connect', await stage(), { ...TIMES, replicas: 1 });
       await expect(opening).rejects.toMatchObject({ code: 'ERR_DRIVER' });
     });
+  });
+});
+
+describeWithProcess('what is said of acknowledgements is what is done', () => {
+  it.each(WAYS)('auto, %s: without the right to wait, and once it is given back', async (way) => {
+    const { primary, replicas } = await replicated(1);
+    const [{ server: replica }] = replicas as [TestReplica];
+    const { host, port } = primary;
+    await primary.command('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all');
+    const client = await join(way, { host, port, username: 'limited', password: 'secret' }, TIMES);
+    const { warning } = listenTo(client);
+    const said = async () => (await client.capabilities()).replicas;
+    expect(await said()).toMatchObject({ connected: 1, required: 1, obstacle: null });
+
+    await primary.command('ACL', 'SETUSER', 'limited', '-wait');
+    await grant(client);
+    expect(warning).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+    expect(await said()).toMatchObject({ required: 0, obstacle: expect.stringContaining('WAIT') });
+    await replica.pause();
+    await grant(client);
+    await replica.resume();
+
+    // The next look comes after a connection was lost.
+    await primary.command('ACL', 'SETUSER', 'limited', '+wait');
+    await primary.command('CLIENT', 'KILL', 'USER', 'limited');
+    await eventually(
+      async () => {
+        await grant(client);
+        expect(await said()).toMatchObject({ connected: 1, required: 1, obstacle: null });
+      },
+      { withinMs: 10_000 },
+    );
+    await replica.pause();
+    await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
+    await replica.resume();
+    expect(await client.health()).toMatchObject({ status: 'ok', problems: [] });
+  });
+
+  it('majority: replicas that are gone are missed', async () => {
+    const { primary, replicas } = await replicated(2);
+    const client = await join('default ioredis 6', primary, { ...TIMES, replicas: 'majority' });
+    const { warning } = listenTo(client);
+    expect((await client.capabilities()).replicas).toMatchObject({ connected: 2, required: 1 });
+    await kill(replicas[0] as TestReplica, primary, 1);
+    await kill(replicas[1] as TestReplica, primary, 0);
+    await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
+    const problems = [{ code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('0 are connected') }];
+    expect(await client.health()).toMatchObject({ status: 'degraded', problems });
+    expect(warning).toMatchObject(problems);
+    expect((await client.capabilities()).replicas).toMatchObject({
+      connected: 0,
+      required: 1,
+      obstacle: null,
+    });
+  });
+
+  it('majority: without a replica ever seen, nobody acknowledges', async () => {
+    const server = await ownServer();
+    const client = await join('default ioredis 6', server, { ...TIMES, replicas: 'majority' });
+    const { warning } = listenTo(client);
+    expect((await client.capabilities()).replicas).toMatchObject({ connected: 0, required: 0 });
+    expect(warning).toMatchObject([
+      { code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('nobody acknowledges') },
+    ]);
+    await grant(client);
+    expect(await client.health()).toMatchObject({ status: 'degraded' });
   });
 });

@@ -1,6 +1,5 @@
 /**
- * Rows 1, 8, 9, 11, 12 and 14 for the semaphore: permits are conserved, whatever is lost on the way, and nobody
- * who waits is forgotten.
+ * The semaphore under faults: permits are conserved, whatever is lost on the way, and nobody who waits is forgotten.
  */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Rows 19 and 21: what the server knows is wiped, or it has no memory left. */
+/** What the server knows is wiped, or it has no memory left. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DriverError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';

@@ -1,6 +1,6 @@
 /**
- * Rows 12 and 13, and a storm: several processes fight over one lock while connections break, replies crawl
- * and processes stop. Nobody is ever inside with another, every call settles, nothing is left behind.
+ * A storm: several processes fight over one lock while connections break, replies crawl and processes stop. Nobody is
+ * ever inside with another, every call settles, nothing is left behind.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

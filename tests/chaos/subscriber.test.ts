@@ -1,4 +1,4 @@
-/** Row 11: the subscriber connection fails silently, or misses a release while it is away. */
+/** The subscriber connection fails silently, or misses a release while it is away. */
 import { describe, expect, it } from 'vitest';
 import { lockChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';

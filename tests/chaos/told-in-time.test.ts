@@ -1,4 +1,4 @@
-/** Rows 10, 14 and 17: nothing answers, and a holder is told before its lease can end on the server. */
+/** Nothing answers, and a holder is told before its lease can end on the server. */
 import { expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';

@@ -1,4 +1,4 @@
-/** Rows 10, 14 and 17: nothing answers. Every call settles in time, and what was left undone is caught up with. */
+/** Nothing answers. Every call settles in time, and what was left undone is caught up with. */
 import { expect, it } from 'vitest';
 import { DriverError, HoldfastError, OutcomeUnknownError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';

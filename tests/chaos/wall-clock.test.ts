@@ -1,4 +1,4 @@
-/** Row 20: the server's wall clock, by which it expires keys, jumps. */
+/** The server's wall clock, by which it expires keys, jumps. */
 import { describe, expect, it } from 'vitest';
 import { lockChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';

@@ -1,4 +1,4 @@
-/** Row 9: an acquire reported as failed that runs later. It blocks nobody; at worst for its own lease. */
+/** An acquire reported as failed that runs later. It blocks nobody; at worst for its own lease. */
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Holdfast, OutcomeUnknownError } from '../../src/index.ts';

@@ -2,10 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
 import { mayHaveRun } from '../../src/drivers/outcome.ts';
-import { ReplicationError } from '../../src/errors.ts';
+import { DriverError, ReplicationError } from '../../src/errors.ts';
 import { Granting } from '../../src/primitives/granting.ts';
-import { Acknowledgement, type ReplicaWish } from '../../src/runtime/acknowledgement.ts';
+import { Acknowledgement } from '../../src/runtime/acknowledgement.ts';
 import { Guard } from '../../src/runtime/guard.ts';
+import { ReplicaCensus, type ReplicaWish } from '../../src/runtime/replica-census.ts';
 import { lockAcquire, semaphoreAcquire } from '../../src/scripts/generated.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 import { refusal, reset, unreachable, watchPromise } from './runtime/deferred.ts';
@@ -25,14 +26,17 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
   const server = { count: async (): Promise<number | null> => 1 };
   const acknowledgement = new Acknowledgement({
     driver,
-    clock,
-    wish,
+    census: new ReplicaCensus({ clock, wish, expected: 0 }),
     timeoutMs: 500,
-    expected: 0,
     count: () => server.count(),
     onUnavailable: (why) => complaints.push(why),
   });
-  const oneServer = { topology: 'standalone', keyPrefix: 'raw:', nodeOf: () => '', nodes: () => [''] } as const;
+  const oneServer = {
+    topology: 'standalone',
+    keyPrefix: 'raw:',
+    nodeOf: () => '',
+    nodes: () => [''],
+  } as const;
   const guard = new Guard({ clock, graceMs: GRACE_MS, driver: oneServer });
   const granting = new Granting(driver, acknowledgement, isGuarded ? guard : undefined);
   const plain = new Granting(driver, undefined, isGuarded ? guard : undefined);
@@ -195,6 +199,59 @@ describe('a server that refuses to wait', () => {
     await answer(['held'], why);
     expect(grant.error).toMatchObject({ name: 'ReplicationError', cause: why });
     expect(mayHaveRun(grant.error)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('a client that lets nobody open connections', () => {
+  const why = new DriverError('Connections of our own need the configuration');
+
+  it('is gone on with where acknowledgements were optional: granted by its own connection, and said', async () => {
+    const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    driver.failures.push(why);
+    driver.reply = async () => ['held'];
+    const grant = lock();
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'held' });
+    expect(driver.run).toEqual([lockAcquire.sha1]);
+    expect(complaints).toEqual([why]);
+    const next = lock();
+    await clock.advance(0);
+    expect(next.value).toEqual({ status: 'held' });
+    expect(driver.opened).toEqual([]);
+    expect(complaints).toHaveLength(1);
+  });
+
+  it.each([1, 'majority'] as const)('is not where they were insisted on: %s', async (wish) => {
+    const { clock, complaints, driver, lock } = setUp({ wish });
+    driver.failures.push(why);
+    const grant = lock();
+    await clock.advance(0);
+    expect(grant.error).toBe(why);
+    expect(driver.run).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is another matter than one that reaches nobody at present', async () => {
+    const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const nobody = unreachable();
+    driver.failures.push(nobody);
+    const grant = lock();
+    await clock.advance(0);
+    expect(grant.error).toBe(nobody);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is another matter than a script that is refused: nothing is sent a second time', async () => {
+    const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const grant = lock();
+    await clock.advance(0);
+    const error = refusal();
+    driver.connection.answer(0).reject(error);
+    driver.connection.answer(1).resolve(0);
+    await clock.advance(0);
+    expect(grant.error).toBe(error);
+    expect(driver.run).toEqual([]);
     expect(complaints).toEqual([]);
   });
 });

@@ -1,8 +1,11 @@
 /** What is read from the words of servers that are not at hand, and what becomes of several. */
 import { describe, expect, it } from 'vitest';
-import { type Experience, isOlder, summarize, type Wishes } from '../../src/inspect/capabilities.ts';
+import type { ChannelKind } from '../../src/drivers/driver.ts';
+import { isOlder, summarize, type Wishes } from '../../src/inspect/capabilities.ts';
 import { findingsOf, unfitnessOf, unfulfilled } from '../../src/inspect/findings.ts';
-import { readFacts, type ServerFacts } from '../../src/inspect/server.ts';
+import { type Publishing, readFacts, type ServerFacts } from '../../src/inspect/server.ts';
+import { ReplicaCensus } from '../../src/runtime/replica-census.ts';
+import { ManualClock } from '../harness/manual-clock.ts';
 
 const ID = 'ab'.repeat(20);
 const TRIP = { sentAtWallMs: 10_000, answeredAtWallMs: 10_020, latencyMs: 20 };
@@ -33,24 +36,53 @@ interface Said {
   readonly info?: string;
   readonly nowMs?: number;
   readonly refusal?: string;
+  /** The command that was refused, or taken. */
+  readonly tried?: Publishing;
 }
 
-function facts({ node = '', nowMs = 10_010, refusal = '', ...said }: Said = {}): ServerFacts {
-  return readFacts(node, { status: 'server', nowMs, refusal, info: said.info ?? info() }, TRIP);
+function facts({
+  node = '',
+  nowMs = 10_010,
+  refusal = '',
+  tried = 'PUBLISH',
+  ...said
+}: Said = {}): ServerFacts {
+  return readFacts(node, { status: 'server', nowMs, refusal, info: said.info ?? info() }, TRIP, tried);
 }
 
 const WISHES: Wishes = {
   library: 'ioredis',
   topology: 'standalone',
   replicas: 'auto',
-  expectedReplicas: 0,
   guard: { on: false, graceMs: 30_000 },
-  isSharded: false,
 };
-const EXPERIENCE: Experience = { waitRefusal: null, isDeaf: false };
 
-const summary = (all: readonly ServerFacts[], wishes: Partial<Wishes> = {}, experience = EXPERIENCE) =>
-  summarize(all, { ...WISHES, ...wishes }, experience);
+/** What was found out besides. */
+interface Experienced {
+  readonly expected?: number;
+  readonly refusal?: string | null;
+  readonly channels?: ChannelKind;
+  readonly isDeaf?: boolean;
+  /** How the servers were before. */
+  readonly before?: readonly ServerFacts[];
+}
+
+function summary(
+  all: readonly ServerFacts[],
+  changes: Partial<Wishes> = {},
+  { expected = 0, refusal = null, channels = 'plain', isDeaf = false, before = [] }: Experienced = {},
+) {
+  const wishes = { ...WISHES, ...changes };
+  const census = new ReplicaCensus({ clock: new ManualClock(), wish: wishes.replicas, expected });
+  census.refusal = refusal;
+  for (const { node, replicas } of [...before, ...all]) if (replicas !== null) census.counted(node, replicas);
+  return summarize(all, wishes, { census, channels, isDeaf });
+}
+
+/** So many replicas are connected to it. */
+function withReplicas(connected: number, node = ''): ServerFacts {
+  return facts({ node, info: info({ connected_slaves: String(connected) }) });
+}
 
 describe('the facts of a server', () => {
   it.each([
@@ -68,11 +100,34 @@ describe('the facts of a server', () => {
       'forbidden',
     ],
     ['the command', "NOPERM User limited has no permissions to run the 'publish' command", 'forbidden'],
-    ['the channel, before 7.2', "ERR The user executing the script can't publish to the channel", 'allowed'],
-    ['the channel', "NOPERM User limited has no permissions to access the 'x' channel", 'allowed'],
-    ['what it does not know', 'ERR Unknown Redis command called from script', 'unknown'],
+    [
+      'the channel, before 7.2',
+      "ERR The user executing the script can't publish to the channel",
+      'elsewhere',
+    ],
+    ['the channel', "NOPERM User limited has no permissions to access the 'x' channel", 'elsewhere'],
   ])('tell from what was refused: %s', (_title, refusal, publishing) => {
-    expect(facts({ refusal }).publishing).toBe(publishing);
+    for (const tried of ['PUBLISH', 'SPUBLISH'] as const) {
+      expect(facts({ refusal, tried }).publishing).toBe(publishing);
+    }
+  });
+
+  it.each([
+    ['SPUBLISH', 'unknown'],
+    ['PUBLISH', 'forbidden'],
+  ] as const)('take a command that is not known for old, or for taken away: %s', (tried, publishing) => {
+    for (const refusal of ['ERR Unknown Redis command called from script', 'ERR unknown command']) {
+      expect(facts({ refusal, tried }).publishing).toBe(publishing);
+    }
+  });
+
+  it('say nothing of messages where none was sent', () => {
+    expect(facts({ tried: '' }).publishing).toBeUndefined();
+  });
+
+  it('do not take a number of replicas that is not told for none', () => {
+    expect(facts({ info: info({ connected_slaves: null }) })).toMatchObject({ info: true, replicas: null });
+    expect(withReplicas(0).replicas).toBe(0);
   });
 
   it.each([
@@ -142,7 +197,7 @@ describe('several primaries', () => {
       }),
       facts({ node: 'c:1', nowMs: 12_020, info: info({ aof_enabled: '0', min_slaves_good_slaves: '1' }) }),
     ];
-    expect(summary(all, { topology: 'cluster', isSharded: true })).toEqual({
+    expect(summary(all, { topology: 'cluster' }, { channels: 'sharded' })).toEqual({
       library: 'ioredis',
       topology: 'cluster',
       primaries: 3,
@@ -170,9 +225,22 @@ describe('several primaries', () => {
     });
   });
 
-  it('use plain channels when one knows no others', () => {
-    const all = [facts({ node: 'a:1' }), facts({ node: 'b:1', refusal: 'ERR Unknown Redis command' })];
-    expect(summary(all, { isSharded: true }).pubSub).toBe('plain');
+  it('lack replicas as the one does that lacks the most', () => {
+    const before = [withReplicas(2, 'a:1'), withReplicas(4, 'b:1'), withReplicas(2, 'c:1')];
+    const all = [withReplicas(1, 'a:1'), withReplicas(1, 'b:1'), withReplicas(1, 'c:1')];
+    const wishes = { topology: 'cluster', replicas: 'majority' } as const;
+    expect(summary(all, wishes, { before }).replicas).toMatchObject({ connected: 1, required: 2 });
+  });
+});
+
+describe('wake-ups', () => {
+  it.each([
+    ['sharded', false, 'sharded'],
+    ['plain', false, 'plain'],
+    ['sharded', true, 'polling'],
+    ['plain', true, 'polling'],
+  ] as const)('travel by %s channels, refused: %s', (channels, isDeaf, pubSub) => {
+    expect(summary([facts()], {}, { channels, isDeaf }).pubSub).toBe(pubSub);
   });
 });
 
@@ -185,17 +253,72 @@ describe('acknowledgements', () => {
     ['majority', '5', 0, 3],
     [0, '2', 0, 0],
     [3, '0', 0, 3],
-  ] as const)('%s of %s connected and %d expected: %d', (replicas, connected, expectedReplicas, required) => {
+  ] as const)('%s of %s connected and %d expected: %d', (replicas, connected, expected, required) => {
     const all = [facts({ info: info({ connected_slaves: connected }) })];
-    expect(summary(all, { replicas, expectedReplicas }).replicas).toMatchObject({ required, obstacle: null });
+    expect(summary(all, { replicas }, { expected }).replicas).toMatchObject({ required, obstacle: null });
+  });
+
+  it('of a majority are asked for also after replicas were lost, and that is a finding', () => {
+    const wishes = { ...WISHES, replicas: 'majority' } as const;
+    const all = [withReplicas(0)];
+    const capabilities = summary(all, wishes, { before: [withReplicas(2)] });
+    expect(capabilities.replicas).toMatchObject({ connected: 0, required: 1, obstacle: null });
+    expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([
+      {
+        code: 'HOLDFAST_FEW_REPLICAS',
+        message: expect.stringMatching(/^1 replicas have to.* 0 are connected/),
+      },
+    ]);
+  });
+
+  it('of a majority are asked of a primary that was promoted, as of the one of its neighbours that has the fewest', () => {
+    const before = [withReplicas(3, 'a:1'), withReplicas(5, 'b:1')];
+    const all = [withReplicas(3, 'a:1'), withReplicas(5, 'b:1'), withReplicas(0, 'c:1')];
+    const wishes = { ...WISHES, topology: 'cluster', replicas: 'majority' } as const;
+    const capabilities = summary(all, wishes, { before });
+    expect(capabilities.replicas).toMatchObject({ connected: 0, required: 2 });
+    expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([{ code: 'HOLDFAST_FEW_REPLICAS' }]);
+  });
+
+  it('of a majority that consists of the primary alone are nobody’s, and that is a finding', () => {
+    const all = [withReplicas(0)];
+    for (const replicas of ['majority', 'auto', 0] as const) {
+      const wishes = { ...WISHES, replicas };
+      const capabilities = summary(all, wishes);
+      expect(capabilities.replicas).toMatchObject({ connected: 0, required: 0, obstacle: null });
+      expect(findingsOf(all, capabilities, wishes, false)).toMatchObject(
+        replicas === 'majority'
+          ? [{ code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('nobody acknowledges') }]
+          : [],
+      );
+    }
+  });
+
+  it.each([
+    ['auto', undefined],
+    ['majority', 'ERR_DRIVER'],
+  ] as const)('of replicas that are not told of: %s', (replicas, error) => {
+    const wishes = { ...WISHES, replicas };
+    const all = [facts({ info: info({ connected_slaves: null }) })];
+    const capabilities = summary(all, wishes);
+    expect(capabilities.replicas).toMatchObject({
+      connected: null,
+      required: 0,
+      obstacle: expect.stringContaining('does not tell how many replicas'),
+    });
+    expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+    expect(unfulfilled(capabilities, wishes)?.code).toBe(error);
   });
 
   it('that were insisted on and cannot be had are an error, others a warning', () => {
-    const experience = { waitRefusal: 'NOPERM', isDeaf: false };
+    const experience = { refusal: 'NOPERM' };
     for (const replicas of ['auto', 1, 'majority'] as const) {
       const wishes = { ...WISHES, replicas };
       const capabilities = summary([facts()], wishes, experience);
-      expect(findingsOf([facts()], capabilities, wishes)).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+      expect(capabilities.replicas.required).toBe(replicas === 'auto' ? 0 : 1);
+      expect(findingsOf([facts()], capabilities, wishes, false)).toMatchObject([
+        { code: 'HOLDFAST_NO_REPLICAS' },
+      ]);
       expect(unfulfilled(capabilities, wishes)?.code).toBe(replicas === 'auto' ? undefined : 'ERR_DRIVER');
     }
     expect(summary([facts()], { replicas: 0 }, experience).replicas.obstacle).toBeNull();
@@ -212,7 +335,19 @@ describe('the guard', () => {
       graceMs: 5_000,
       obstacle: expect.stringContaining('master_replid'),
     });
-    expect(findingsOf(all, capabilities, wishes)).toMatchObject([{ code: 'HOLDFAST_NO_GUARD' }]);
+    expect(findingsOf(all, capabilities, wishes, true)).toMatchObject([{ code: 'HOLDFAST_NO_GUARD' }]);
     expect(unfulfilled(capabilities, wishes)?.message).toContain('master_replid');
+  });
+
+  it.each([
+    [{ connected_slaves: '1' }, 'HOLDFAST_SPLIT_BRAIN'],
+    [{ master_replid: null, connected_slaves: '0' }, 'HOLDFAST_NO_GUARD'],
+  ] as const)('of single locks needs the same, and is told of: %j', (changes, code) => {
+    const all = [facts({ info: info(changes) })];
+    const capabilities = summary(all);
+    expect(findingsOf(all, capabilities, WISHES, true)).toMatchObject([{ code }]);
+    expect(findingsOf(all, capabilities, WISHES, false)).toEqual([]);
+    // Only what was asked for all locks keeps a client from being connected.
+    expect(unfulfilled(capabilities, WISHES)).toBeUndefined();
   });
 });

@@ -1,43 +1,38 @@
 /** Which grants travel together, what is waited for, and how many replicas that takes. */
 import { describe, expect, it } from 'vitest';
-import {
-  Acknowledgement,
-  type AcknowledgementSettings,
-  neededOf,
-} from '../../../src/runtime/acknowledgement.ts';
+import { Acknowledgement } from '../../../src/runtime/acknowledgement.ts';
+import { ReplicaCensus, type ReplicaWish } from '../../../src/runtime/replica-census.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { refusal, reset, unreachable, watchPromise } from './deferred.ts';
 import { CarryingDriver } from './sending.ts';
 
 type Asked = { readonly key: string; answer(replicas: number | null): void; fail(error: unknown): void };
 
-function setUp(settings: Partial<AcknowledgementSettings> = {}) {
+function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?: number } = {}) {
   const clock = new ManualClock();
   const driver = new CarryingDriver();
+  const census = new ReplicaCensus({ clock, wish, expected });
   const complaints: unknown[] = [];
   /** Every question for the number of replicas; `replicas` answers it at once, unless it is undefined. */
   const asked: Asked[] = [];
   const server: { replicas: number | null | undefined } = { replicas: 1 };
   const acknowledgement = new Acknowledgement({
     driver,
-    clock,
-    wish: 'auto',
+    census,
     timeoutMs: 500,
-    expected: 0,
     count: (key) =>
       new Promise((resolve, reject) => {
         asked.push({ key, answer: resolve, fail: reject });
         if (server.replicas !== undefined) resolve(server.replicas);
       }),
     onUnavailable: (why) => complaints.push(why),
-    ...settings,
   });
   const send = (key: string, needed = 1, script = key) => {
     const sending = acknowledgement.sending(key, needed);
     const reply = watchPromise(sending.evalSha(script, [key], ['x']));
     return { sending, reply };
   };
-  return { acknowledgement, asked, clock, complaints, driver, send, server };
+  return { acknowledgement, asked, census, clock, complaints, driver, send, server };
 }
 
 const settle = (clock: ManualClock) => clock.advance(0);
@@ -176,11 +171,13 @@ describe('a connection', () => {
     await settle(clock);
     for (const { reply, sending } of sent) {
       expect(reply).toMatchObject({ state: 'rejected', error: failure });
+      expect(sending.isUndelivered).toBe(true);
       await expect(sending.acknowledged()).rejects.toBe(failure);
     }
-    send('c');
+    const { sending } = send('c');
     await settle(clock);
     expect(driver.connection.log).toEqual(['EVALSHA c', 'WAIT 1 500']);
+    expect(sending.isUndelivered).toBe(false);
   });
 
   it('that breaks or falls silent rejects what it carried, is dropped, and replaced for those who wait', async () => {
@@ -192,6 +189,7 @@ describe('a connection', () => {
     for (const { answer } of broken.sent) answer.reject(reset());
     await settle(clock);
     expect(reply.state).toBe('rejected');
+    expect(sending.isUndelivered).toBe(false);
     await expect(sending.acknowledged()).rejects.toThrow('ECONNRESET');
     expect(broken.isDestroyed).toBe(true);
     expect(driver.opened).toHaveLength(2);
@@ -250,19 +248,17 @@ describe('a connection', () => {
 
 describe('how many replicas are needed', () => {
   it.each([
-    ['auto', 0, 0],
-    ['auto', 1, 1],
     ['auto', 5, 1],
-    ['majority', 0, 0],
-    ['majority', 1, 1],
-    ['majority', 2, 1],
-    ['majority', 3, 2],
-    ['majority', 4, 2],
-    [2, 0, 2],
-    [2, 5, 2],
-  ] as const)('%s of %d is %d', (wish, replicas, needed) => {
-    expect(neededOf(wish, replicas)).toBe(needed);
-  });
+    ['majority', 5, 3],
+  ] as const)(
+    'is what the census says of those that the server has: %s of %d',
+    async (wish, replicas, needed) => {
+      const { acknowledgement, asked, server } = setUp({ wish });
+      server.replicas = replicas;
+      expect(await acknowledgement.needed('a')).toBe(needed);
+      expect(asked).toHaveLength(1);
+    },
+  );
 
   it('a number is asked for whatever is connected, and nobody counts', async () => {
     const { acknowledgement, asked } = setUp({ wish: 3 });
@@ -308,8 +304,8 @@ describe('how many replicas are needed', () => {
   });
 
   it('is told by whoever has counted', async () => {
-    const { acknowledgement, asked } = setUp({ wish: 'majority' });
-    acknowledgement.counted('A', 4);
+    const { acknowledgement, asked, census } = setUp({ wish: 'majority' });
+    census.counted('A', 4);
     expect(await acknowledgement.needed('a')).toBe(2);
     expect(asked).toEqual([]);
   });
@@ -336,30 +332,46 @@ describe('how many replicas are needed', () => {
 
 describe('a Cluster whose servers have not all as many replicas', () => {
   it('a majority is one of the replicas that the server of the key has', async () => {
-    const { acknowledgement, driver } = setUp({ wish: 'majority' });
+    const { acknowledgement, census, driver } = setUp({ wish: 'majority' });
     driver.homes.set('b', 'B');
-    acknowledgement.counted('A', 3);
-    acknowledgement.counted('B', 1);
+    census.counted('A', 3);
+    census.counted('B', 1);
     expect(await acknowledgement.needed('a')).toBe(2);
     expect(await acknowledgement.needed('b')).toBe(1);
   });
 });
 
 describe('a server that offers no acknowledgements', () => {
-  it('is gone on with where they were optional, having said so once', async () => {
-    const { acknowledgement, asked, complaints } = setUp();
+  it('is gone on with where they were optional, having said so', async () => {
+    const { acknowledgement, asked, census, complaints } = setUp();
     const why = refusal();
     expect(acknowledgement.giveUp(why)).toBe(true);
-    expect(acknowledgement.giveUp(refusal())).toBe(true);
     expect(complaints).toEqual([why]);
+    expect(census.refusal).toBe(why.message);
     expect(await acknowledgement.needed('a')).toBe(0);
     expect(asked).toEqual([]);
   });
 
+  it('is asked for them again once somebody finds that it does', async () => {
+    const { acknowledgement, census } = setUp();
+    acknowledgement.giveUp(refusal());
+    census.refusal = null;
+    expect(await acknowledgement.needed('a')).toBe(1);
+  });
+
+  it('since then is news, though it was gone on without before', () => {
+    const { acknowledgement, census, complaints } = setUp();
+    acknowledgement.giveUp(refusal());
+    census.refusal = null;
+    acknowledgement.giveUp(refusal());
+    expect(complaints).toHaveLength(2);
+  });
+
   it.each([1, 'majority'] as const)('is not gone on with where they were insisted on: %s', async (wish) => {
-    const { acknowledgement, complaints } = setUp({ wish });
+    const { acknowledgement, census, complaints } = setUp({ wish });
     expect(acknowledgement.giveUp(refusal())).toBe(false);
     expect(complaints).toEqual([]);
+    expect(census.refusal).toBeNull();
     expect(await acknowledgement.needed('a')).toBe(1);
   });
 

@@ -1,10 +1,12 @@
 /** A runtime on a manual clock, with protocols and entries that a test drives by hand. */
 import type { LeaseLostError } from '../../../src/errors.ts';
 import type { Waiting } from '../../../src/runtime/acquire.ts';
-import type { ClientEvents, Report } from '../../../src/runtime/events.ts';
+import type { ClientEvents, Report, WarningCode } from '../../../src/runtime/events.ts';
 import type { AcquireAnswer, LockProtocol, Renew } from '../../../src/runtime/protocol.ts';
 import { Runtime } from '../../../src/runtime/runtime.ts';
 import { type Entry, Tenure } from '../../../src/runtime/tenure.ts';
+import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
+import { Warnings } from '../../../src/telemetry/warnings.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { HandDrivenDriver } from './hand-driven.ts';
 
@@ -12,12 +14,21 @@ export type Reported = {
   [Name in keyof ClientEvents]: { readonly event: Name; readonly payload: ClientEvents[Name] };
 }[keyof ClientEvents];
 
-/** Keeps every event of a runtime. */
+/** Keeps every event of a runtime that its client would tell: no warning again while it stands. */
 export class Reports {
   readonly all: Reported[] = [];
+  readonly #warnings = new Warnings();
   readonly report: Report = (event, payload) => {
-    this.all.push({ event, payload } as Reported);
+    const reported = { event, payload } as Reported;
+    if (reported.event === 'warning' && !this.#warnings.isNews(reported.payload)) return;
+    this.all.push(reported);
   };
+  readonly takeBack = (code: WarningCode): void => this.#warnings.forget(code);
+
+  /** The codes of the warnings that stand. */
+  get standing(): WarningCode[] {
+    return [...this.#warnings].map(({ code }) => code);
+  }
 
   of<Name extends keyof ClientEvents>(name: Name): ClientEvents[Name][] {
     return this.all.filter(({ event }) => event === name).map(({ payload }) => payload as ClientEvents[Name]);
@@ -32,8 +43,9 @@ export class Bench {
 
   constructor({ watchdogMs = 30_000, commandTimeoutMs = 3_000 } = {}) {
     const { clock, driver } = this;
-    const { report } = this.reports;
-    this.runtime = new Runtime({ driver, clock, watchdogMs, commandTimeoutMs, report });
+    const { report, takeBack } = this.reports;
+    const channels = new WakeChannels('plain');
+    this.runtime = new Runtime({ driver, clock, watchdogMs, commandTimeoutMs, report, takeBack, channels });
   }
 
   /** A tenure that begins now. */

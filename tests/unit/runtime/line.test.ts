@@ -1,6 +1,7 @@
 /** The waiters of one name: their order, and what the head leaves to the next. */
 import { describe, expect, it } from 'vitest';
 import { Line } from '../../../src/runtime/line.ts';
+import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { watchPromise } from './deferred.ts';
@@ -10,7 +11,13 @@ function setUp() {
   const clock = new ManualClock();
   const driver = new HandDrivenDriver();
   driver.answersAtOnce = true;
-  const hub = new WakeHub(driver, clock, () => {});
+  const hub = new WakeHub({
+    driver,
+    clock,
+    channels: new WakeChannels('plain'),
+    report() {},
+    takeBack() {},
+  });
   let emptied = 0;
   const line = new Line(clock, hub, () => {
     emptied += 1;

@@ -1,6 +1,7 @@
 /** Wake-ups of several servers: each channel where it is at home, and nobody silenced by a server that is down. */
 import { describe, expect, it } from 'vitest';
 import type { ChannelKind, Connection, ConnectionEvents } from '../../../src/drivers/driver.ts';
+import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from './bench.ts';
@@ -81,10 +82,12 @@ function setUp({
   const driver = new Nodes();
   driver.answersAtOnce = answersAtOnce;
   const reports = new Reports();
-  const hub = new WakeHub(driver, clock, reports.report, kind);
+  const { report, takeBack } = reports;
+  const channels = new WakeChannels(kind);
+  const hub = new WakeHub({ driver, clock, channels, report, takeBack });
   const woken: string[] = [];
   const listen = (channel: string) => hub.listen(channel, () => woken.push(channel));
-  return { clock, driver, hub, listen, reports, woken };
+  return { channels, clock, driver, hub, listen, reports, woken };
 }
 
 describe('channels of several servers', () => {
@@ -273,9 +276,13 @@ describe('servers that know no sharded channels', () => {
   it.each(['ERR unknown command `SSUBSCRIBE`, with args beginning with: `a`', "ERR Unknown subcommand 'x'"])(
     'are subscribed to plainly from then on, all of them, without a warning: %s',
     async (text) => {
-      const { clock, driver, listen, reports, woken } = setUp({ kind: 'sharded', answersAtOnce: false });
+      const { channels, clock, driver, listen, reports, woken } = setUp({
+        kind: 'sharded',
+        answersAtOnce: false,
+      });
       void listen('a');
       await clock.advance(0);
+      expect(channels.publish).toBe('SPUBLISH');
       driver.answersAtOnce = true;
       driver.to('A').request('subscribe sharded a').reject(refusal(text));
       driver.to('A').answersAtOnce = true;
@@ -285,6 +292,18 @@ describe('servers that know no sharded channels', () => {
       await listen('b').ready;
       expect(driver.to('B').asks).toEqual(['subscribe b']);
       expect(reports.of('warning')).toEqual([]);
+      expect(channels.publish).toBe('PUBLISH');
     },
   );
+
+  it('found so by somebody else: what is subscribed to is given back as it was asked for', async () => {
+    const { channels, clock, driver, listen } = setUp({ kind: 'sharded' });
+    const before = listen('a1');
+    await before.ready;
+    channels.giveUpSharded();
+    await listen('a2').ready;
+    before.stop();
+    await clock.advance(0);
+    expect(driver.to('A').asks).toEqual(['subscribe sharded a1', 'subscribe a2', 'unsubscribe sharded a1']);
+  });
 });

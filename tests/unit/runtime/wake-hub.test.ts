@@ -1,5 +1,6 @@
 /** One subscription for each channel, and nobody left asleep when the connection breaks. */
 import { describe, expect, it } from 'vitest';
+import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from './bench.ts';
@@ -11,7 +12,8 @@ function setUp({ answersAtOnce = true } = {}) {
   const driver = new HandDrivenDriver();
   driver.answersAtOnce = answersAtOnce;
   const reports = new Reports();
-  const hub = new WakeHub(driver, clock, reports.report);
+  const { report, takeBack } = reports;
+  const hub = new WakeHub({ driver, clock, channels: new WakeChannels('plain'), report, takeBack });
   const woken: string[] = [];
   const listen = (channel: string, who = channel) => hub.listen(channel, () => woken.push(who));
   return { clock, driver, hub, listen, reports, woken };
@@ -224,6 +226,61 @@ describe('WakeHub', () => {
     expect(reports.of('warning').map(({ code }) => code)).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
     expect(driver.openings).toBe(1);
     expect(driver.connection.isDestroyed).toBe(false);
+  });
+
+  describe('a channel that was refused', () => {
+    /** A connection is there; `ask` has somebody listen for a moment, which the server allows or refuses. */
+    async function connected() {
+      const { clock, driver, listen, reports } = setUp();
+      await listen('always').ready;
+      const { connection } = driver;
+      const ask = async (channel: string, isAllowed: boolean) => {
+        connection.answersAtOnce = isAllowed;
+        const listening = listen(channel);
+        await clock.advance(0);
+        if (!isAllowed) connection.request(`subscribe ${channel}`).reject(refusal());
+        await listening.ready;
+        connection.answersAtOnce = true;
+        listening.stop();
+        await clock.advance(0);
+      };
+      return { ask, reports };
+    }
+
+    it('and is allowed later takes the warning back', async () => {
+      const { ask, reports } = await connected();
+      await ask('a', false);
+      expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
+      await ask('a', true);
+      expect(reports.standing).toEqual([]);
+    });
+
+    it('is not allowed because another one is', async () => {
+      const { ask, reports } = await connected();
+      await ask('a', false);
+      await ask('b', true);
+      expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
+    });
+
+    it('and is refused again after it was allowed is news', async () => {
+      const { ask, reports } = await connected();
+      for (const isAllowed of [false, false, true, false]) await ask('a', isAllowed);
+      expect(reports.of('warning').map(({ code }) => code)).toEqual([
+        'HOLDFAST_NO_SUBSCRIBE',
+        'HOLDFAST_NO_SUBSCRIBE',
+      ]);
+    });
+
+    it('speaks for the others that were, until one of those is refused again', async () => {
+      const { ask, reports } = await connected();
+      await ask('a', false);
+      await ask('b', false);
+      await ask('a', true);
+      expect(reports.standing).toEqual([]);
+      await ask('b', false);
+      await ask('a', true);
+      expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
+    });
   });
 
   it('a channel it may not subscribe to does not cost the others theirs', async () => {

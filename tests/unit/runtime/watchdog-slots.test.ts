@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Runtime } from '../../../src/runtime/runtime.ts';
 import { Tenure } from '../../../src/runtime/tenure.ts';
+import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { slotOf } from '../../../src/slots.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal, Reports } from './bench.ts';
@@ -10,9 +11,17 @@ import { CarryingDriver } from './sending.ts';
 
 function setUp() {
   const clock = new ManualClock();
-  const { report } = new Reports();
+  const { report, takeBack } = new Reports();
   const driver = new CarryingDriver();
-  const runtime = new Runtime({ driver, clock, watchdogMs: 30_000, commandTimeoutMs: 3_000, report });
+  const runtime = new Runtime({
+    driver,
+    clock,
+    watchdogMs: 30_000,
+    commandTimeoutMs: 3_000,
+    report,
+    takeBack,
+    channels: new WakeChannels('sharded'),
+  });
   const renewal = new NotingRenewal(clock);
   const hold = (name: string) => {
     const entry = new NotingEntry(true);

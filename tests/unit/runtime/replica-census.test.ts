@@ -1,0 +1,108 @@
+/** What is known of replicas, and how many of them have to acknowledge a grant. */
+import { describe, expect, it } from 'vitest';
+import { ReplicaCensus, type ReplicaWish } from '../../../src/runtime/replica-census.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+
+function setUp(wish: ReplicaWish = 'majority', expected = 0) {
+  const clock = new ManualClock();
+  return { clock, census: new ReplicaCensus({ clock, wish, expected }) };
+}
+
+describe('how many have to acknowledge a grant', () => {
+  it.each([
+    ['auto', 0, 0],
+    ['auto', 1, 1],
+    ['auto', 5, 1],
+    ['majority', 0, 0],
+    ['majority', 1, 1],
+    ['majority', 2, 1],
+    ['majority', 3, 2],
+    ['majority', 4, 2],
+    [2, 0, 2],
+    [2, 5, 2],
+  ] as const)('%s of %d is %d', (wish, connected, required) => {
+    expect(setUp(wish).census.required('A', connected)).toBe(required);
+  });
+
+  it.each([
+    ['auto', 0],
+    ['majority', 1],
+    [2, 2],
+  ] as const)('where none can be waited for, %s of one: %d', (wish, required) => {
+    const { census } = setUp(wish);
+    census.refusal = 'NOPERM';
+    expect(census.required('A', 1)).toBe(required);
+    census.refusal = null;
+    expect(census.required('A', 1)).toBe(wish === 2 ? 2 : 1);
+  });
+
+  it('a majority is one of all that there should be', () => {
+    const { census } = setUp('majority', 4);
+    expect(census.required('A', 1)).toBe(2);
+    expect(census.required('A', 6)).toBe(3);
+  });
+
+  it('a majority is one of all that were ever seen, whatever is doubted since', () => {
+    const { census } = setUp();
+    for (const replicas of [1, 4, 0]) census.counted('A', replicas);
+    census.doubt('A');
+    expect(census.required('A', 0)).toBe(2);
+  });
+
+  it('a replica that was seen once is missed by a majority only', () => {
+    for (const wish of ['auto', 0] as const) {
+      const { census } = setUp(wish, 4);
+      census.counted('A', 4);
+      expect(census.required('A', 0)).toBe(0);
+    }
+  });
+});
+
+describe('a primary that was never seen with a replica', () => {
+  it.each(['never looked at', 'looked at'])('misses as many as the poorest of the others, %s', (looked) => {
+    const { census } = setUp();
+    census.counted('A', 5);
+    census.counted('B', 3);
+    census.counted('C', 0);
+    if (looked === 'looked at') census.counted('D', 0);
+    expect(census.required('D', 0)).toBe(2);
+  });
+
+  it('misses none where nobody else has any', () => {
+    const { census } = setUp();
+    census.counted('A', 0);
+    expect(census.required('B', 0)).toBe(0);
+  });
+
+  it('is judged by its own as soon as there is one', () => {
+    const { census } = setUp();
+    census.counted('A', 5);
+    census.counted('B', 1);
+    expect(census.required('B', 0)).toBe(1);
+  });
+});
+
+describe('what was counted', () => {
+  it('is known for each primary, and old after a while', () => {
+    const { census, clock } = setUp();
+    expect(census.known('A')).toBeUndefined();
+    census.counted('A', 2);
+    clock.jump(10_000);
+    census.counted('B', 1);
+    expect(census.known('A')).toEqual({ replicas: 2, isOld: false });
+    clock.jump(1);
+    expect(census.known('A')).toEqual({ replicas: 2, isOld: true });
+    expect(census.known('B')).toEqual({ replicas: 1, isOld: false });
+    census.counted('A', 0);
+    expect(census.known('A')).toEqual({ replicas: 0, isOld: false });
+  });
+
+  it('is known no more once it is doubted, of that primary only', () => {
+    const { census } = setUp();
+    census.counted('A', 2);
+    census.counted('B', 1);
+    census.doubt('A');
+    expect(census.known('A')).toBeUndefined();
+    expect(census.known('B')).toEqual({ replicas: 1, isOld: false });
+  });
+});
