@@ -1,24 +1,33 @@
 /**
  * Replicas of a Cluster take over while locks are held and waited for: by agreement, by force, and because the
- * primary is dead. With the libraries' own settings and with ours, with the guard and without it.
+ * primary is dead; or a primary restarts and has forgotten them. With the libraries' own settings and with ours, with
+ * the guard and without it.
  *
- * All tests use one Cluster, one shard after the other failing over, back and forth.
+ * All tests of replicas use one Cluster, one shard after the other failing over, back and forth.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClientOptions } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { type FailoverKind, startCluster, type TestCluster } from '../harness/cluster.ts';
 import { describeWithProcess } from '../harness/servers.ts';
+import { ownCluster } from '../harness/topologies.ts';
+import { whenAcknowledging } from './acknowledging.ts';
 import { nameOn, settleSlot } from './cluster-stage.ts';
 import { cutReplication } from './cut-replication.ts';
 import { assertDoubled, assertKept, Duel, type Duelists } from './duel.ts';
+import { take, whenHeardAt } from './failover-stage.ts';
 import { joinCluster } from './topology-ways.ts';
-import { WAYS } from './ways.ts';
+import { WAYS, type Way } from './ways.ts';
 
 const GRACE_MS = 3_000;
 /** A waiter that no message reaches asks again after this at the latest. */
 const POLL_MS = 6_000;
+/** And after four seconds at the earliest. */
+const SOONER_THAN_A_POLL_MS = 2_500;
 const TEST_MS = 60_000;
+
+/** Where the client library makes no difference. */
+const OURS: readonly Way[] = ['Holdfast.connect'];
 
 const UNGUARDED: ClientOptions = { watchdogMs: GRACE_MS, commandTimeoutMs: 2_000, replicas: 0 };
 const GUARDED: ClientOptions = { ...UNGUARDED, guard: { graceMs: GRACE_MS } };
@@ -30,6 +39,26 @@ const UNAWARE: ClientOptions = { ...UNGUARDED, watchdogMs: 30_000 };
 const PATIENT_MS = 8_000;
 const PATIENT: ClientOptions = { ...GUARDED, watchdogMs: PATIENT_MS, guard: { graceMs: PATIENT_MS } };
 
+/** For each way two clients and a lock that has its home on that primary. */
+function pairsIn(
+  cluster: TestCluster,
+  primary: TestServer,
+  options: ClientOptions,
+  ways: readonly Way[] = WAYS,
+): Promise<Duelists[]> {
+  return Promise.all(
+    ways.map(async (title) => {
+      const name = await nameOn(cluster, primary);
+      if (options.guard !== undefined) await settleSlot(primary, name);
+      const client = () => joinCluster(title, cluster, options);
+      return { title, name, holder: await client(), waiter: await client() };
+    }),
+  );
+}
+
+const begin = (who: readonly Duelists[], primary: TestServer) =>
+  Promise.all(who.map((one) => Duel.begin(one, primary)));
+
 describeWithProcess('a replica of a Cluster takes over', () => {
   let cluster: TestCluster;
 
@@ -40,32 +69,30 @@ describeWithProcess('a replica of a Cluster takes over', () => {
 
   afterAll(() => cluster.close());
 
-  /** For each way two clients and a lock that has its home on that primary. */
-  function pairs(primary: TestServer, options: ClientOptions): Promise<Duelists[]> {
-    return Promise.all(
-      WAYS.map(async (title) => {
-        const name = await nameOn(cluster, primary);
-        if (options.guard !== undefined) await settleSlot(primary, name);
-        const client = () => joinCluster(title, cluster, options);
-        return { title, name, holder: await client(), waiter: await client() };
-      }),
-    );
-  }
-
-  const begin = (who: readonly Duelists[], primary: TestServer) =>
-    Promise.all(who.map((one) => Duel.begin(one, primary)));
+  const pairs = (primary: TestServer, options: ClientOptions, ways?: readonly Way[]) =>
+    pairsIn(cluster, primary, options, ways);
 
   describe.each<FailoverKind>(['graceful', 'force', 'takeover'])('%s', (kind) => {
     it(
-      'what was replicated stays with its holder, with the guard and without',
+      'what was replicated stays with its holder, in every mode, with the guard and without',
       async () => {
         const primary = await cluster.primaryOf(0);
-        const [plain, guarded] = [await pairs(primary, UNGUARDED), await pairs(primary, GUARDED)];
-        const free = await begin(plain, primary);
+        await whenAcknowledging(primary, 1);
+        // Their leases are so long that nobody looks when they end.
+        const plain = await pairs(primary, UNAWARE);
+        const guarded = await pairs(primary, GUARDED);
+        const acknowledged = [
+          ...(await pairs(primary, { ...UNAWARE, replicas: 'auto' }, OURS)),
+          ...(await pairs(primary, { ...UNAWARE, replicas: 1 }, OURS)),
+        ];
+        const free = await begin([...plain, ...acknowledged], primary);
         const kept = await begin(guarded, primary);
+        await whenAcknowledging(primary, 1);
         const next = await cluster.failover(0, kind);
+        await whenAcknowledging(next, 1);
 
-        for (const duel of free) await assertKept(duel, POLL_MS);
+        await Promise.all(free.map(({ name }) => whenHeardAt(next, name)));
+        await Promise.all(free.map((duel) => assertKept(duel, SOONER_THAN_A_POLL_MS)));
         for (const duel of kept) await assertKept(duel, GRACE_MS + POLL_MS);
         expect(await cluster.primaryOf(0)).toBe(next);
       },
@@ -75,19 +102,27 @@ describeWithProcess('a replica of a Cluster takes over', () => {
 
   describe.each<FailoverKind>(['force', 'takeover'])('%s, before the lock was replicated', (kind) => {
     it(
-      'without the guard it is granted twice, with it it stays with its holder',
+      'without the guard it is granted twice, by default too where no replica was left, with it it stays with its holder',
       async () => {
         const primary = await cluster.primaryOf(0);
         const [plain, guarded] = [await pairs(primary, UNAWARE), await pairs(primary, GUARDED)];
+        const [byDefault] = (await pairs(primary, { ...UNAWARE, replicas: 'auto' }, OURS)) as [Duelists];
         const restore = await cutReplication(primary);
         const free = await begin(plain, primary);
         const kept = await begin(guarded, primary);
+        const hold = await take(byDefault.holder.getLock(byDefault.name));
         const [replica] = (await cluster.replicasOf(primary)) as [TestServer];
         await replica.command('CLUSTER', 'FAILOVER', kind.toUpperCase());
         await cluster.whenFailedOver(0, primary);
         await restore();
 
-        for (const duel of free) await assertDoubled(duel, POLL_MS);
+        // Whoever is heard at the new primary looks there at once.
+        for (const duel of free) await assertDoubled(duel, SOONER_THAN_A_POLL_MS);
+        // The old primary is a replica by now, and asked.
+        await whenAcknowledging(await cluster.primaryOf(0), 1);
+        const second = await take(byDefault.waiter.getLock(byDefault.name));
+        hold.assertHeld();
+        second.assertHeld();
         // Longer than the lease: they came back and were renewed.
         await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
         for (const duel of kept) await assertKept(duel, POLL_MS);
@@ -108,6 +143,32 @@ describeWithProcess('a replica of a Cluster takes over', () => {
 
       for (const duel of free) await assertDoubled(duel, PATIENT_MS + POLL_MS);
       for (const duel of kept) await assertKept(duel, PATIENT_MS + POLL_MS);
+    },
+    TEST_MS,
+  );
+});
+
+describeWithProcess('a primary of a Cluster restarts without its data', () => {
+  it(
+    'granted twice without the guard, by default too, and kept with it',
+    async () => {
+      // No replica is there to take over before it is back.
+      const cluster = await ownCluster({ replicasEach: 0 });
+      const primary = await cluster.primaryOf(0);
+      const plain = [
+        ...(await pairsIn(cluster, primary, UNAWARE)),
+        ...(await pairsIn(cluster, primary, { ...UNAWARE, replicas: 'auto' }, OURS)),
+      ];
+      const guarded = await pairsIn(cluster, primary, PATIENT);
+      const free = await begin(plain, primary);
+      const kept = await begin(guarded, primary);
+      await primary.restart();
+      await cluster.whenSettled();
+
+      for (const duel of free) await assertDoubled(duel, POLL_MS);
+      // Longer than the lease: they came back and were renewed.
+      await new Promise((resolve) => setTimeout(resolve, PATIENT_MS));
+      for (const duel of kept) await assertKept(duel, POLL_MS);
     },
     TEST_MS,
   );

@@ -5,10 +5,13 @@ import { readdir, stat, truncate } from 'node:fs/promises';
 import { join as joinPath } from 'node:path';
 import { expect } from 'vitest';
 import type { ClientOptions, Holdfast, Lock } from '../../src/index.ts';
+import { lockChannel } from '../../src/keys.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import type { TestReplicas } from '../harness/replicas.ts';
-import { ownProxy, ownServer } from '../harness/servers.ts';
+import { ownProxy } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
+import { eventually } from '../harness/wait.ts';
+import { whenAcknowledging } from './acknowledging.ts';
 import { join } from './arena.ts';
 
 /** Short, since every stranger waits for one; leases are no longer. */
@@ -23,6 +26,35 @@ export const GUARDED: ClientOptions = {
 };
 
 export const UNGUARDED: ClientOptions = { ...GUARDED, guard: false };
+
+export interface Mode {
+  readonly mode: string;
+  /** How many replicas have to be there for anything to be granted. */
+  readonly needs: number;
+  readonly options: ClientOptions;
+}
+
+/** Renewed so seldom that a holder does not learn of what happened before somebody else is in. */
+function unguarded(replicas: 0 | 1 | 'auto'): Mode {
+  const times = { watchdogMs: 30_000, replicaTimeoutMs: 1_500, commandTimeoutMs: 4_000 };
+  return {
+    mode: `replicas: ${replicas}`,
+    needs: replicas === 1 ? 1 : 0,
+    options: { ...UNGUARDED, ...times, replicas },
+  };
+}
+
+/** What is asked of replicas unless a client says otherwise. */
+export const BY_DEFAULT = unguarded('auto');
+
+/** What asks a replica that is connected. */
+export const ACKNOWLEDGED_MODES: readonly Mode[] = [BY_DEFAULT, unguarded(1)];
+
+/** What may be asked of replicas where there is no guard. */
+export const UNGUARDED_MODES: readonly Mode[] = [unguarded(0), ...ACKNOWLEDGED_MODES];
+
+/** The same, and the guard, which asks nothing of replicas. */
+export const MODES: readonly Mode[] = [...UNGUARDED_MODES, { mode: 'guard', needs: 0, options: GUARDED }];
 
 /** An address that stays while the server behind it changes, as those of managed servers do. */
 export interface Address {
@@ -68,6 +100,11 @@ export class Stage {
     return join('Holdfast.connect', this.#address.proxy, options);
   }
 
+  /** A client that knows the first primary only, and is not led to another. */
+  loyalClient(options: ClientOptions): Promise<Holdfast> {
+    return join('Holdfast.connect', this.primary, options);
+  }
+
   get promoted(): TestServer {
     const [replica] = this.#set.replicas;
     if (replica === undefined) throw new Error('there is no replica');
@@ -82,21 +119,41 @@ export class Stage {
     return this.#set.whenInSync();
   }
 
-  /** What is written from here on never reaches the replica. */
+  /** The hash that the promoted server has. */
+  async fieldsOf(name: string): Promise<Record<string, string>> {
+    const answer = (await this.promoted.command('HGETALL', name)) as string[];
+    const fields: Record<string, string> = {};
+    for (let at = 0; at < answer.length; at += 2) fields[String(answer[at])] = String(answer[at + 1]);
+    return fields;
+  }
+
+  /** From here on the replica that is going to be promoted hears and is heard this much later. */
+  delayReplication(delayMs: number): void {
+    this.#set.replicas[0]?.link.delay(delayMs);
+  }
+
+  /** What is written from here on, or still under way, never reaches the replica that is going to be promoted. */
   cutReplication(): void {
     this.#set.replicas[0]?.link.blackhole();
   }
 
-  /** The primary is gone, the replica takes its place. */
+  /** What is written from here on reaches no replica. */
+  cutAllReplication(): void {
+    for (const { link } of this.#set.replicas) link.blackhole();
+  }
+
+  /** The primary is gone, the first replica takes its place, and the others follow that one. */
   async failOver(): Promise<void> {
     await this.primary.kill();
-    await this.promoted.command('REPLICAOF', 'NO', 'ONE');
+    await this.#set.promote(0, { repoint: true });
+    const followers = this.#set.replicas.length - 1;
+    if (followers > 0) await whenAcknowledging(this.promoted, followers);
     this.#address.lead(this.promoted);
   }
 }
 
-export async function stage(): Promise<Stage> {
-  const set = await ownReplicas({ replicas: 1, proxied: true });
+export async function stage(replicas = 1): Promise<Stage> {
+  const set = await ownReplicas({ replicas, proxied: true });
   const staged = new Stage(set, await address(set.primary));
   await settle(set.primary);
   return staged;
@@ -109,11 +166,15 @@ export async function settle(server: TestServer): Promise<void> {
   await server.command('SET', 'holdfast_guard', id);
 }
 
-/** A server that is not replicated, restarted by the test, behind an address. */
-export async function loneStage(args: readonly string[]): Promise<{ server: TestServer; way: Address }> {
-  const server = await ownServer({ args });
+/** A server that is restarted by the test, behind an address; not replicated unless told otherwise. */
+export async function restartStage(
+  args: readonly string[],
+  replicas = 0,
+): Promise<{ server: TestServer; way: Address }> {
+  const { primary: server } = await ownReplicas({ replicas, args });
   const way = await address(server);
   await settle(server);
+  await whenAcknowledging(server, replicas);
   return { server, way };
 }
 
@@ -144,6 +205,18 @@ export async function restartWithCutLog(server: TestServer): Promise<void> {
   expect((await stat(log.file)).size).toBeGreaterThan(log.bytes + 10);
   await truncate(log.file, log.bytes + 10);
   await server.restart();
+}
+
+/** Resolves when one listens on that server to the releases of a lock. */
+export async function whenHeardAt(server: TestServer, name: string): Promise<void> {
+  await eventually(
+    async () => {
+      const plain = (await server.command('PUBSUB', 'NUMSUB', lockChannel(name))) as unknown[];
+      const sharded = (await server.command('PUBSUB', 'SHARDNUMSUB', lockChannel(name))) as unknown[];
+      expect(Number(plain[1]) + Number(sharded[1])).toBe(1);
+    },
+    { withinMs: 10_000 },
+  );
 }
 
 /** Takes it, and says if that cannot be had at once. */

@@ -12,40 +12,53 @@ import { randomName } from '../harness/names.ts';
 import type { TestSentinels } from '../harness/sentinels.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownSentinels } from '../harness/topologies.ts';
+import { whenAcknowledging } from './acknowledging.ts';
 import { cutReplication } from './cut-replication.ts';
 import { assertDoubled, assertKept, Duel, type Duelists } from './duel.ts';
-import { settle, take } from './failover-stage.ts';
+import { settle, take, UNGUARDED_MODES, whenHeardAt } from './failover-stage.ts';
 import { joinSentinels } from './topology-ways.ts';
-import { WAYS } from './ways.ts';
+import { WAYS, type Way } from './ways.ts';
 
 /** Longer than the old primary stays in office. */
 const GRACE_MS = 8_000;
 /** A waiter that no message reaches asks again after this at the latest. */
 const POLL_MS = 6_000;
+/** And after four seconds at the earliest. */
+const SOONER_THAN_A_POLL_MS = 2_500;
 const TEST_MS = 60_000;
 
 /** Renewed so seldom that a holder does not learn of what happened before somebody else is in. */
 const UNAWARE: ClientOptions = { watchdogMs: 30_000, commandTimeoutMs: 2_000, replicas: 0 };
 const GUARDED: ClientOptions = { ...UNAWARE, watchdogMs: GRACE_MS, guard: { graceMs: GRACE_MS } };
 /** Shorter than the old primary stays in office. */
-const SHORT: ClientOptions = { ...UNAWARE, watchdogMs: 1_500 };
+const SHORT_MS = 1_500;
+/** Sentinels demote a second primary after four times this, as they do by themselves. */
+const PUBLISH_MS = 2_000;
 
-async function stage(): Promise<{ watched: TestSentinels; primary: TestServer }> {
-  const watched = await ownSentinels({ replicas: 1 });
+async function stage(replicas = 1): Promise<{ watched: TestSentinels; primary: TestServer }> {
+  const watched = await ownSentinels({ replicas });
   const primary = await watched.primary();
   await settle(primary);
+  await whenAcknowledging(primary, replicas);
   return { watched, primary };
 }
 
 /** For each way two clients and a lock. */
-function pairs(watched: TestSentinels, options: ClientOptions): Promise<Duelists[]> {
+function pairs(
+  watched: TestSentinels,
+  options: ClientOptions,
+  ways: readonly Way[] = WAYS,
+): Promise<Duelists[]> {
   return Promise.all(
-    WAYS.map(async (title) => {
+    ways.map(async (title) => {
       const client = () => joinSentinels(title, watched, options);
       return { title, name: randomName('watched'), holder: await client(), waiter: await client() };
     }),
   );
 }
+
+/** Where the client library makes no difference. */
+const OURS: readonly Way[] = ['Holdfast.connect'];
 
 const begin = (who: readonly Duelists[], primary: TestServer) =>
   Promise.all(who.map((one) => Duel.begin(one, primary)));
@@ -53,45 +66,73 @@ const begin = (who: readonly Duelists[], primary: TestServer) =>
 describeWithProcess('Sentinels make another server the primary', () => {
   describe('on request', () => {
     it(
-      'what was replicated stays with its holder, with the guard and without',
+      'what was replicated stays with its holder, in every mode, with the guard and without',
       async () => {
         const { watched, primary } = await stage();
-        const [plain, guarded] = [await pairs(watched, UNAWARE), await pairs(watched, GUARDED)];
-        const free = await begin(plain, primary);
+        const plain = await pairs(watched, UNAWARE);
+        const guarded = await pairs(watched, GUARDED);
+        const acknowledged = [
+          ...(await pairs(watched, { ...UNAWARE, replicas: 'auto' }, OURS)),
+          ...(await pairs(watched, { ...UNAWARE, replicas: 1 }, OURS)),
+        ];
+        const free = await begin([...plain, ...acknowledged], primary);
         const kept = await begin(guarded, primary);
+        await whenAcknowledging(primary, 1);
         await watched.failover();
-        await watched.whenSettled();
-        for (const duel of free) await assertKept(duel, POLL_MS);
+        const next = await watched.whenSettled();
+        await whenAcknowledging(next, 1);
+
+        await Promise.all(free.map(({ name }) => whenHeardAt(next, name)));
+        await Promise.all(free.map((duel) => assertKept(duel, SOONER_THAN_A_POLL_MS)));
         for (const duel of kept) await assertKept(duel, GRACE_MS + POLL_MS);
       },
       TEST_MS,
     );
 
     it(
-      'a lease that ends before the old primary is demoted: granted twice without the guard, kept with it',
+      'a lease that ends before the old primary is demoted: without the guard, granted twice in every mode',
       async () => {
-        const { watched } = await stage();
-        const [plain, guarded] = [SHORT, { ...SHORT, guard: { graceMs: GRACE_MS } }];
-        const names = [randomName('watched'), randomName('watched')] as const;
-        const holder = await joinSentinels('default ioredis 6', watched, plain);
-        const guardedHolder = await joinSentinels('default ioredis 6', watched, guarded);
-        const hold = await take(holder.getLock(names[0]));
-        const kept = await take(guardedHolder.getLock(names[1]));
-        await watched.failover();
+        const { watched } = await stage(2);
+        for (const sentinel of watched.sentinels) {
+          // Before version 7 they do not know the command, and take their time anyway.
+          await sentinel.command('SENTINEL', 'DEBUG', 'publish-period', PUBLISH_MS).catch(() => undefined);
+        }
+        const short = UNGUARDED_MODES.map(({ options }) => ({ ...options, watchdogMs: SHORT_MS }));
+        const holds = await Promise.all(
+          short.map(async (options) => {
+            const holder = await joinSentinels('default ioredis 6', watched, options);
+            return { options, hold: await take(holder.getLock(randomName('watched'))) };
+          }),
+        );
+        const promoted = await watched.failover();
+        await whenAcknowledging(promoted, 1);
 
         // Who comes now is told of the new primary; who has been there is still renewed by the old one.
-        const stranger = await joinSentinels('Holdfast.connect', watched, plain);
-        const second = await stranger.getLock(names[0]).lock();
-        hold.assertHeld();
-        second.assertHeld();
+        for (const { options, hold } of holds) {
+          const stranger = await joinSentinels('Holdfast.connect', watched, options);
+          const second = await stranger.getLock(hold.name).lock();
+          hold.assertHeld();
+          second.assertHeld();
+        }
+      },
+      TEST_MS,
+    );
 
-        const late = await joinSentinels('Holdfast.connect', watched, guarded);
-        const entering = late.getLock(names[1]).lock();
+    it(
+      'a lease that ends before the old primary is demoted: with the guard, kept',
+      async () => {
+        const { watched } = await stage();
+        const options = { ...GUARDED, watchdogMs: SHORT_MS };
+        const holder = await joinSentinels('default ioredis 6', watched, options);
+        const hold = await take(holder.getLock(randomName('watched')));
+        await watched.failover();
+        const stranger = await joinSentinels('Holdfast.connect', watched, options);
+        const entering = stranger.getLock(hold.name).lock();
         const graceOver = new Promise((resolve) => setTimeout(resolve, GRACE_MS + 500));
         await watched.whenSettled();
         expect(await Promise.race([entering, graceOver])).toBeUndefined();
-        kept.assertHeld();
-        expect(await kept.unlock()).toBe(true);
+        hold.assertHeld();
+        expect(await hold.unlock()).toBe(true);
         await (await entering).unlock();
       },
       TEST_MS,

@@ -5,7 +5,6 @@
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClientOptions, Hold, Holdfast } from '../../src/index.ts';
-import { lockChannel } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../harness/cluster.ts';
 import { infoOf } from '../harness/server-answers.ts';
@@ -15,6 +14,7 @@ import { eventually } from '../harness/wait.ts';
 import { listenTo, timed } from './arena.ts';
 import { nameOn } from './cluster-stage.ts';
 import { Duel } from './duel.ts';
+import { whenHeardAt } from './failover-stage.ts';
 import { check, type HistoryEvent, recorder } from './history.ts';
 import { joinCluster } from './topology-ways.ts';
 import { WAYS } from './ways.ts';
@@ -40,12 +40,6 @@ describeWithProcess('a slot moves to another node', () => {
 
   /** The servers, which are there once the tests run. */
   const nodes = () => [here, there] as [TestServer, TestServer];
-
-  const whenHeardAt = (server: TestServer, name: string) =>
-    eventually(async () => {
-      const answer = await server.command('PUBSUB', 'SHARDNUMSUB', lockChannel(name));
-      expect((answer as unknown[])[1]).toBe(1);
-    });
 
   describe.each(WAYS)('%s', (way) => {
     it('the hold is renewed there, and a release wakes the waiter there', async () => {
