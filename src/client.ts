@@ -362,7 +362,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * What the server offers, and what was chosen accordingly. Asked once, and again when calls have failed since.
+   * What the server offers, and what was chosen accordingly. Asked once, again when calls have failed since, and every
+   * 30 s while the client is used.
    *
    * @throws DriverError when the server cannot be used: a replica, one of a Cluster, too old
    */
