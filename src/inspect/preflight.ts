@@ -36,9 +36,8 @@ const PAUSE_MS = 1_000;
 /** Looked at this often where no call fails: libraries can find another server without anybody noticing. */
 const REPEAT_MS = 30_000;
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+/** Routine leaves out what changes only with the server. */
+type Manner = 'thoroughly' | 'routinely';
 
 export class Preflight implements CallWatch {
   readonly primaries: Primaries;
@@ -101,24 +100,23 @@ export class Preflight implements CallWatch {
   }
 
   refusal(): Error | undefined {
+    if (this.#unfitness?.isLasting) {
+      // Somebody still tries what cannot be done: there may be another server by now.
+      this.#lookSoon('thoroughly');
+      return this.#unfitness.error;
+    }
     const isOld = this.#settings.clock.now() - this.#lookedAt >= REPEAT_MS;
-    // Somebody still tries what cannot be done: there may be another server by now.
-    if (this.#unfitness?.isLasting || (isOld && this.#looked !== undefined)) this.onRecovered();
-    return this.#unfitness?.isLasting ? this.#unfitness.error : undefined;
+    if (isOld && this.#facts.size > 0) this.#lookSoon('routinely');
+    return undefined;
   }
 
   onRecovered(): void {
-    if (this.#isClosed || this.#cancelLook !== undefined) return;
-    const { clock } = this.#settings;
-    this.#cancelLook = clock.after(Math.max(0, this.#lookedAt + PAUSE_MS - clock.now()), () => {
-      this.#cancelLook = undefined;
-      this.#look().catch(() => this.#warnOfUnfitness());
-    });
+    this.#lookSoon('thoroughly');
   }
 
   /** Takes over what primaries have just said, and tells what is new. */
   learn(facts: readonly ServerFacts[]): void {
-    const { wishes, report, warnings, channels, onPrimary } = this.#settings;
+    const { wishes, report, warnings, census, channels, onPrimary } = this.#settings;
     for (const one of facts) {
       const publishing = one.publishing ?? this.#facts.get(one.node)?.publishing;
       this.#facts.set(one.node, { ...one, publishing });
@@ -127,6 +125,7 @@ export class Preflight implements CallWatch {
     }
     const nodes = new Set(this.primaries.nodes());
     for (const node of [...this.#facts.keys()]) if (!nodes.has(node)) this.#facts.delete(node);
+    census.keepOnly(nodes);
 
     this.#unfitness = unfitnessOf([...this.#facts.values()], wishes);
     if (this.#unfitness !== undefined) return;
@@ -164,37 +163,59 @@ export class Preflight implements CallWatch {
     return summarize([...this.#facts.values()], wishes, { census, channels: channels.kind, isDeaf });
   }
 
+  #lookSoon(manner: Manner): void {
+    if (this.#isClosed || this.#cancelLook !== undefined) return;
+    const { clock } = this.#settings;
+    this.#cancelLook = clock.after(Math.max(0, this.#lookedAt + PAUSE_MS - clock.now()), () => {
+      this.#cancelLook = undefined;
+      this.#look(manner).catch(() => this.#warnOfUnfitness());
+    });
+  }
+
   /** Asks all of them. One that does not answer is left out, unless none does. */
-  async #look(): Promise<void> {
-    this.#lookedAt = this.#settings.clock.now();
+  async #look(manner: Manner = 'thoroughly'): Promise<void> {
+    const { clock, warnings } = this.#settings;
+    this.#lookedAt = clock.now();
     const nodes = await this.primaries.find();
-    const answers = await Promise.allSettled(nodes.map((node) => this.primaries.ask(node, true)));
+    // Routine sends no message, unless it is to find out whether it would be taken.
+    const triesAll = manner === 'thoroughly' || warnings.has('HOLDFAST_NO_PUBLISH');
+    const answers = await Promise.allSettled(
+      nodes.map((node) => this.primaries.ask(node, triesAll || !this.#facts.has(node))),
+    );
     const facts = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const [first] = answers;
     if (facts.length === 0 && first?.status === 'rejected') throw first.reason;
-    const isAnother = facts.some((one) => this.#facts.get(one.node)?.replicationId !== one.replicationId);
-    if (isAnother || this.#settings.census.refusal !== null) await this.#tryWait(facts);
+    await this.#tryWait(facts);
     this.learn(facts);
     if (this.#unfitness !== undefined) throw this.#unfitness.error;
   }
 
-  /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
+  /** Where it was refused, and on one of the servers that are new. */
   async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
-    const { driver, wishes, census, warnings } = this.#settings;
-    const [first] = facts;
-    const isOptional = wishes.replicas === 'auto';
-    if (wishes.replicas === 0 || first === undefined || (isOptional && !first.replicas)) return;
+    const { wishes, census, warnings } = this.#settings;
+    const isWanted = ({ replicas }: ServerFacts) => wishes.replicas !== 'auto' || (replicas ?? 0) > 0;
+    const isNew = ({ node, replicationId }: ServerFacts) =>
+      this.#facts.get(node)?.replicationId !== replicationId;
+    const wanted = wishes.replicas === 0 ? [] : facts.filter(isWanted);
+    const [first] = wanted.filter(isNew);
+    const doubtful = wanted.filter((one) => one === first || census.isRefused(one.node));
+    await Promise.all(doubtful.map(({ node }) => this.#tryWaitAt(node)));
+    // An acquisition may have said so. What is still wrong is said again.
+    if (doubtful.length > 0 && census.refusal === null) warnings.forget('HOLDFAST_NO_REPLICAS');
+  }
+
+  /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
+  async #tryWaitAt(node: string): Promise<void> {
+    const { driver, wishes, census } = this.#settings;
     let connection: Connection | undefined;
     try {
-      connection = await driver.openConnection(first.node, { onMessage() {}, onDown() {} });
+      connection = await driver.openConnection(node, { onMessage() {}, onDown() {} });
       await connection.send(['WAIT', '0', '1']);
-      census.refusal = null;
-      // An acquisition may have said so. What is still wrong is said again.
-      warnings.forget('HOLDFAST_NO_REPLICAS');
+      census.allowed(node);
     } catch (error) {
-      if (classify(error) === 'refused') census.refusal = messageOf(error);
+      if (classify(error) === 'refused') census.refused(node, error);
       // What could not be found out will be, by the first acquisition.
-      else if (!isOptional) throw error;
+      else if (wishes.replicas !== 'auto') throw error;
     } finally {
       connection?.destroy();
     }

@@ -91,7 +91,7 @@ export class Granting {
     } catch (error) {
       // Connections of our own cannot be had from a client that does not tell how it connects. Nothing was sent.
       const isHopeless = sending.isUndelivered && classify(error) === 'refused';
-      if (isHopeless && this.#acknowledgement.giveUp(error)) return grant(this.#driver);
+      if (isHopeless && this.#acknowledgement.giveUp(place.key, error)) return grant(this.#driver);
       throw error;
     }
     if (GRANTS.has(reply.status)) {
@@ -110,7 +110,7 @@ export class Granting {
     try {
       replicas = await acknowledged;
     } catch (cause) {
-      if (classify(cause) === 'refused' && acknowledgement.giveUp(cause)) return;
+      if (classify(cause) === 'refused' && acknowledgement.giveUp(key, cause)) return;
       throw new ReplicationError(name, 0, needed, { cause });
     }
     if (replicas >= needed) return;

@@ -31,7 +31,8 @@ export class Acknowledgement {
   /** How many replicas have to acknowledge a grant of this key. */
   async needed(key: string): Promise<number> {
     const { driver, census } = this.#settings;
-    const isKnown = typeof census.wish === 'number' || (census.wish === 'auto' && census.refusal !== null);
+    const { wish } = census;
+    const isKnown = typeof wish === 'number' || (wish === 'auto' && census.isRefused(driver.nodeOf(key)));
     const connected = isKnown ? 0 : await this.#replicasFor(key);
     return census.required(driver.nodeOf(key), connected);
   }
@@ -60,13 +61,13 @@ export class Acknowledgement {
   }
 
   /**
-   * Replicas cannot be waited for. Where they were not insisted on, goes on without, having said so, until somebody
-   * finds that it is allowed; answers whether it does.
+   * The replicas of the server that has this key cannot be waited for. Where they were not insisted on, goes on
+   * without, having said so, until somebody finds that it is allowed; answers whether it does.
    */
-  giveUp(why: unknown): boolean {
-    const { census, onUnavailable } = this.#settings;
+  giveUp(key: string, why: unknown): boolean {
+    const { driver, census, onUnavailable } = this.#settings;
+    census.refused(driver.nodeOf(key), why);
     if (census.wish !== 'auto') return false;
-    census.refusal = why instanceof Error ? why.message : String(why);
     onUnavailable(why);
     return true;
   }

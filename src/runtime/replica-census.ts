@@ -24,13 +24,13 @@ interface Count {
 
 export class ReplicaCensus {
   readonly wish: ReplicaWish;
-  /** How the server refused to let us wait for replicas; null as long as it does not. */
-  refusal: string | null = null;
   readonly #clock: Clock;
   readonly #expected: number;
   readonly #counts = new Map<string, Count>();
   /** The most replicas that each primary was ever seen with: one that is gone still counts for a majority. */
   readonly #mostSeen = new Map<string, number>();
+  /** How primaries refused to let us wait for replicas. */
+  readonly #refusals = new Map<string, string>();
 
   constructor({ clock, wish, expected }: CensusSettings) {
     this.#clock = clock;
@@ -55,10 +55,35 @@ export class ReplicaCensus {
     this.#counts.delete(node);
   }
 
+  /** That primary does not let us wait for its replicas. */
+  refused(node: string, why: unknown): void {
+    this.#refusals.set(node, why instanceof Error ? why.message : String(why));
+  }
+
+  /** It does. */
+  allowed(node: string): void {
+    this.#refusals.delete(node);
+  }
+
+  isRefused(node: string): boolean {
+    return this.#refusals.has(node);
+  }
+
+  /** How one of them refused, in words for people; null when none does. */
+  get refusal(): string | null {
+    for (const [node, why] of this.#refusals) return node === '' ? why : `${node}: ${why}`;
+    return null;
+  }
+
+  /** There are no others any more. */
+  keepOnly(nodes: ReadonlySet<string>): void {
+    for (const node of [...this.#refusals.keys()]) if (!nodes.has(node)) this.#refusals.delete(node);
+  }
+
   /** How many replicas have to acknowledge a grant of that primary, to which so many are connected. */
   required(node: string, connected: number): number {
     if (typeof this.wish === 'number') return this.wish;
-    if (this.wish === 'auto') return this.refusal === null ? Math.min(1, connected) : 0;
+    if (this.wish === 'auto') return this.isRefused(node) ? 0 : Math.min(1, connected);
     const replicas = Math.max(this.#expected, connected, this.#mostSeen.get(node) || this.#fewestElsewhere());
     // Together with the primary, more than half of all servers have it then.
     return Math.floor((replicas + 1) / 2);

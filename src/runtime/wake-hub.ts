@@ -19,8 +19,16 @@ export interface Listening {
   stop(): void;
 }
 
-/** Of so many channels that were refused it is noticed when they are allowed. */
+/** Of so many locks whose channel was refused it is noticed when it is allowed. */
 const REFUSED_NOTED = 1_000;
+
+/** What stands for all of them. */
+const ALL = '';
+
+/** The waiters of a fair lock have channels of their own, which nobody subscribes to twice. */
+function lockOf(channel: string): string {
+  return channel.slice(0, channel.lastIndexOf('}') + 1) || channel;
+}
 
 export interface WakeHubSettings {
   readonly driver: Driver;
@@ -39,7 +47,7 @@ export class WakeHub {
   readonly #links = new Map<string, WakeLink>();
   /** Where each channel that is listened to has its home. */
   readonly #homes = new Map<string, WakeLink>();
-  /** What the server did not let us subscribe to. */
+  /** Of which locks the server did not let us subscribe to the channel. */
   readonly #refused = new Set<string>();
   readonly #owner: LinkOwner;
 
@@ -120,8 +128,8 @@ export class WakeHub {
     if (home.isSubscribed(channel)) this.#wake(channel);
   }
 
-  #refuse(channel: string, error: unknown): void {
-    if (this.#refused.size < REFUSED_NOTED) this.#refused.add(channel);
+  #refuse(channel: string | undefined, error: unknown): void {
+    if (this.#refused.size < REFUSED_NOTED) this.#refused.add(channel === undefined ? ALL : lockOf(channel));
     this.#settings.report('warning', {
       code: 'HOLDFAST_NO_SUBSCRIBE',
       message: `Cannot subscribe to wake-ups, waiting falls back on polling: ${(error as Error).message}`,
@@ -130,7 +138,7 @@ export class WakeHub {
 
   /** A user may have some channels and not others: only one that was refused before shows that things have changed. */
   #allowed(channel: string): void {
-    if (!this.#refused.has(channel)) return;
+    if (!this.#refused.has(ALL) && !this.#refused.has(lockOf(channel))) return;
     this.#refused.clear();
     this.#settings.takeBack('HOLDFAST_NO_SUBSCRIBE');
   }

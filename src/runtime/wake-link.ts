@@ -30,8 +30,8 @@ export interface LinkOwner {
   /** These channels are subscribed to no more, and some time has passed: see where they are at home now. */
   onAdrift(channels: readonly string[]): void;
   onSubscribed(channel: string): void;
-  /** The server does not let us subscribe. */
-  onRefused(channel: string, error: unknown): void;
+  /** The server does not let us subscribe to that channel; to none, where it has no name. */
+  onRefused(channel: string | undefined, error: unknown): void;
 }
 
 export class WakeLink {
@@ -106,14 +106,15 @@ export class WakeLink {
         await (await connection).unsubscribe(channel, kind);
       }
     } catch (error) {
-      this.#subscribeFailed(connection, channel, kind, error);
+      this.#failedFor(channel, wanted, kind, connection, error);
     }
   }
 
-  #subscribeFailed(
-    connection: Promise<Connection>,
+  #failedFor(
     channel: string,
+    wanted: boolean,
     kind: ChannelKind,
+    connection: Promise<Connection>,
     error: unknown,
   ): void {
     const text = error instanceof Error ? error.message : '';
@@ -124,7 +125,8 @@ export class WakeLink {
       this.#retry([channel]);
     } else {
       const isRefused = classify(error) === 'refused' && this.#connection === connection;
-      if (isRefused) this.#owner.onRefused(channel, error);
+      // Who may not unsubscribe is woken for nothing, and by all that matters.
+      if (isRefused && wanted) this.#owner.onRefused(this.#isOpen ? channel : undefined, error);
       // Refused one channel, it still serves the others.
       if (!(isRefused && this.#isOpen)) this.#failed(connection);
     }

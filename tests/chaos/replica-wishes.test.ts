@@ -210,6 +210,25 @@ describeWithProcess('what is said of acknowledgements is what is done', () => {
     expect(await client.health()).toMatchObject({ status: 'ok', problems: [] });
   });
 
+  it('one: without the right to wait nothing is granted, and the next look tells why', async () => {
+    const { primary } = await replicated(1);
+    const { host, port } = primary;
+    await primary.command('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all');
+    const place = { host, port, username: 'limited', password: 'secret' };
+    const client = await join('default ioredis 6', place, { ...TIMES, replicas: 1 });
+    const { warning } = listenTo(client);
+    await grant(client);
+    await primary.command('ACL', 'SETUSER', 'limited', '-wait');
+    await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
+    expect((await client.capabilities()).replicas.obstacle).toContain('WAIT');
+
+    await primary.command('CLIENT', 'KILL', 'USER', 'limited');
+    await eventually(async () => {
+      await grant(client).catch(() => undefined);
+      expect(warning).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
+    });
+  });
+
   it('majority: replicas that are gone are missed', async () => {
     const { primary, replicas } = await replicated(2);
     const client = await join('default ioredis 6', primary, { ...TIMES, replicas: 'majority' });

@@ -141,7 +141,7 @@ describe('replicas that may not be waited for', () => {
     const stage = setUp();
     await look(stage, 1, 0);
     expect((await stage.preflight.capabilities()).replicas).toMatchObject({ required: 1, obstacle: null });
-    stage.census.refusal = 'NOPERM';
+    stage.census.refused('A', refusal());
     expect((await stage.preflight.capabilities()).replicas).toMatchObject({
       connected: 1,
       required: 0,
@@ -163,11 +163,75 @@ describe('replicas that may not be waited for', () => {
   it('are waited for again as well where an acquisition had found out first', async () => {
     const stage = setUp();
     await look(stage, 1, 0);
-    stage.census.refusal = 'NOPERM';
+    stage.census.refused('A', refusal());
     stage.report('warning', { code: 'HOLDFAST_NO_REPLICAS', message: 'NOPERM' });
     await look(stage, 1, 0);
     expect(stage.census.refusal).toBeNull();
     expect(stage.standing()).toEqual([]);
+  });
+});
+
+describe('replicas of one primary that may not be waited for', () => {
+  it('are done without there alone, and asked for there again', async () => {
+    const stage = setUp({ driver: new TwoPrimaries() });
+    stage.preflight.learn([factsOf('A', { replicas: 1 }), factsOf('B', { replicas: 1 })]);
+    stage.census.refused('B', refusal());
+    expect(stage.census.required('A', 1)).toBe(1);
+    expect(stage.census.required('B', 1)).toBe(0);
+    stage.driver.homes.set('0', 'B');
+    await look(stage, 1, 0);
+    expect(stage.driver.opened).toHaveLength(1);
+    expect(stage.census.refusal).toBeNull();
+  });
+
+  it('are forgotten with it', () => {
+    const stage = setUp();
+    stage.census.refused('gone', refusal());
+    expect(stage.census.refusal).toMatch(/^gone: NOPERM/);
+    stage.preflight.learn([factsOf('A')]);
+    expect(stage.census.refusal).toBeNull();
+  });
+});
+
+describe('a look that only time has caused', () => {
+  it('sends no message, unless one was refused', async () => {
+    const stage = setUp();
+    const published: unknown[] = [];
+    const lookLater = async () => {
+      await look(stage, 0, 0);
+      const { reply } = stage.driver;
+      stage.driver.reply = (sha1, keys, args) => {
+        published.push(args[0]);
+        return reply(sha1, keys, args);
+      };
+      stage.clock.jump(30_000);
+      stage.preflight.refusal();
+      await stage.clock.advance(0);
+    };
+    await lookLater();
+    expect(published).toEqual(['']);
+    stage.report('warning', { code: 'HOLDFAST_NO_PUBLISH', message: 'refused' });
+    published.length = 0;
+    stage.clock.jump(30_000);
+    stage.preflight.refusal();
+    await stage.clock.advance(0);
+    expect(published).toEqual(['SPUBLISH']);
+    expect(stage.standing()).toEqual([]);
+  });
+
+  it('comes also where the first one failed, once there was one that did not', async () => {
+    const stage = setUp();
+    stage.driver.reply = async () => {
+      throw refusal('LOADING the server loads its data');
+    };
+    stage.preflight.begin();
+    await stage.clock.advance(0);
+    await look(stage, 0, 0);
+    const asked = stage.driver.run.length;
+    stage.clock.jump(30_000);
+    stage.preflight.refusal();
+    await stage.clock.advance(0);
+    expect(stage.driver.run.length).toBeGreaterThan(asked);
   });
 });
 

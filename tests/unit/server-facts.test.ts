@@ -74,7 +74,7 @@ function summary(
 ) {
   const wishes = { ...WISHES, ...changes };
   const census = new ReplicaCensus({ clock: new ManualClock(), wish: wishes.replicas, expected });
-  census.refusal = refusal;
+  if (refusal !== null) for (const { node } of all) census.refused(node, refusal);
   for (const { node, replicas } of [...before, ...all]) if (replicas !== null) census.counted(node, replicas);
   return summarize(all, wishes, { census, channels, isDeaf });
 }

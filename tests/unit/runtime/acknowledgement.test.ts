@@ -345,33 +345,42 @@ describe('a server that offers no acknowledgements', () => {
   it('is gone on with where they were optional, having said so', async () => {
     const { acknowledgement, asked, census, complaints } = setUp();
     const why = refusal();
-    expect(acknowledgement.giveUp(why)).toBe(true);
+    expect(acknowledgement.giveUp('a', why)).toBe(true);
     expect(complaints).toEqual([why]);
-    expect(census.refusal).toBe(why.message);
+    expect(census.refusal).toBe(`A: ${why.message}`);
     expect(await acknowledgement.needed('a')).toBe(0);
     expect(asked).toEqual([]);
   });
 
+  it('is the only one that is gone on with so', async () => {
+    const { acknowledgement, driver } = setUp();
+    driver.homes.set('b', 'B');
+    acknowledgement.giveUp('b', refusal());
+    expect(await acknowledgement.needed('b')).toBe(0);
+    expect(await acknowledgement.needed('a')).toBe(1);
+  });
+
   it('is asked for them again once somebody finds that it does', async () => {
     const { acknowledgement, census } = setUp();
-    acknowledgement.giveUp(refusal());
-    census.refusal = null;
+    acknowledgement.giveUp('a', refusal());
+    census.allowed('A');
     expect(await acknowledgement.needed('a')).toBe(1);
   });
 
   it('since then is news, though it was gone on without before', () => {
     const { acknowledgement, census, complaints } = setUp();
-    acknowledgement.giveUp(refusal());
-    census.refusal = null;
-    acknowledgement.giveUp(refusal());
+    acknowledgement.giveUp('a', refusal());
+    census.allowed('A');
+    acknowledgement.giveUp('a', refusal());
     expect(complaints).toHaveLength(2);
   });
 
   it.each([1, 'majority'] as const)('is not gone on with where they were insisted on: %s', async (wish) => {
     const { acknowledgement, census, complaints } = setUp({ wish });
-    expect(acknowledgement.giveUp(refusal())).toBe(false);
+    expect(acknowledgement.giveUp('a', refusal())).toBe(false);
     expect(complaints).toEqual([]);
-    expect(census.refusal).toBeNull();
+    // Whoever looks next tells.
+    expect(census.refusal).toMatch(/^A: NOPERM/);
     expect(await acknowledgement.needed('a')).toBe(1);
   });
 

@@ -30,9 +30,9 @@ describe('how many have to acknowledge a grant', () => {
     [2, 2],
   ] as const)('where none can be waited for, %s of one: %d', (wish, required) => {
     const { census } = setUp(wish);
-    census.refusal = 'NOPERM';
+    census.refused('A', 'NOPERM');
     expect(census.required('A', 1)).toBe(required);
-    census.refusal = null;
+    census.allowed('A');
     expect(census.required('A', 1)).toBe(wish === 2 ? 2 : 1);
   });
 

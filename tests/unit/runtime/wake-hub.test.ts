@@ -262,6 +262,27 @@ describe('WakeHub', () => {
       expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
     });
 
+    it('of one waiter of a fair lock speaks for that lock: the next waiter has another one', async () => {
+      const { ask, reports } = await connected();
+      await ask('channel:{orders}:c:1', false);
+      await ask('channel:{parcels}:c:2', true);
+      expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
+      await ask('channel:{orders}:c:3', true);
+      expect(reports.standing).toEqual([]);
+    });
+
+    it('is not one that is subscribed to and may not be left: its messages come', async () => {
+      const { clock, driver, listen, reports } = setUp();
+      const listening = listen('a');
+      await listening.ready;
+      driver.connection.answersAtOnce = false;
+      listening.stop();
+      await clock.advance(0);
+      driver.connection.request('unsubscribe a').reject(refusal());
+      await clock.advance(0);
+      expect(reports.standing).toEqual([]);
+    });
+
     it('and is refused again after it was allowed is news', async () => {
       const { ask, reports } = await connected();
       for (const isAllowed of [false, false, true, false]) await ask('a', isAllowed);
@@ -305,6 +326,18 @@ describe('WakeHub', () => {
     await listen('a').ready;
     expect(driver.openings).toBe(2);
     expect(driver.connection.log).toEqual(['subscribe a']);
+  });
+
+  it('a connection that was refused is not held against one channel: any other shows that things have changed', async () => {
+    const { clock, driver, listen, reports } = setUp();
+    driver.failures.push(refusal('NOAUTH Authentication required.'));
+    const a = listen('a');
+    await a.ready;
+    a.stop();
+    expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
+    await clock.advance(60_000);
+    await listen('b').ready;
+    expect(reports.standing).toEqual([]);
   });
 
   it('a late failure of the old connection does not cost the new one', async () => {
