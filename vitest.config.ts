@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: ['tests/harness/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // As many as a small machine has cores: servers and Java clients of the tests need them as well.
-    maxWorkers: 2,
+    // More than a small machine has cores: tests wait most of the time.
+    maxWorkers: 4,
   },
 });
