@@ -1,5 +1,8 @@
 package interop;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -8,6 +11,8 @@ import java.util.stream.Stream;
 
 /** One Java thread for every name that orders mention; to Redisson each is an owner. */
 final class Threads {
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
   private record Worker(ExecutorService queue, Thread thread) {}
 
   private final Map<String, Worker> workers = new ConcurrentHashMap<>();
@@ -24,11 +29,13 @@ final class Threads {
   }
 
   private static boolean isAsleep(Thread thread) {
-    Thread.State state = thread.getState();
+    // Taken at one moment: a thread that has just got its reply would have the state of before and the stack of after.
+    ThreadInfo moment = THREADS.getThreadInfo(thread.getId(), Integer.MAX_VALUE);
+    Thread.State state = moment.getThreadState();
     if (state != Thread.State.WAITING && state != Thread.State.TIMED_WAITING) {
       return false;
     }
-    StackTraceElement[] stack = thread.getStackTrace();
+    StackTraceElement[] stack = moment.getStackTrace();
     // Who waits for a reply of the server waits for a future.
     return isIn(stack, "org.redisson.") && !isIn(stack, "java.util.concurrent.CompletableFuture");
   }
