@@ -359,7 +359,10 @@ function describePatience(context: Context): void {
       const name = randomName();
       const [holder, behind] = [await FairByHand.meet(context, name), await FairByHand.meet(context, name)];
       await holder.acquire({ leaseMs: 900 });
-      const renewing = setInterval(() => void raw.command('PEXPIRE', name, 900), 50);
+      let renewed: Promise<unknown> = Promise.resolve();
+      const renewing = setInterval(() => {
+        renewed = raw.command('PEXPIRE', name, 900);
+      }, 50);
       try {
         const waiter = client.getFairLock(name).lock();
         const [owner = ''] = await untilQueued(raw, name, 1);
@@ -372,6 +375,8 @@ function describePatience(context: Context): void {
         expect((await waiter).owner).toBe(owner);
       } finally {
         clearInterval(renewing);
+        // One that is under way when the test ends would be rejected with its connection.
+        await renewed;
       }
     });
 
