@@ -8,6 +8,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // More than a small machine has cores: tests wait most of the time.
-    maxWorkers: 4,
+    maxWorkers: 3,
   },
 });
