@@ -5,7 +5,6 @@
  * for long. Once it has arrived, only copies that are still on their way matter: the time is shortened, for
  * many answers in one call that nobody waits for, so that a busy semaphore does not fill the server.
  */
-
 import type { Clock } from '../runtime/clock.ts';
 import { answerShorten } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';

@@ -3,7 +3,6 @@
  *
  * Waiting is the runtime's. One look that finds the latch open lets in everybody who waited before it.
  */
-
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options.ts';
 import { acquire, type Busy, type Contest, type Granted } from '../runtime/acquire.ts';

@@ -4,7 +4,6 @@
  * All attempts ask for the same ids, so that none takes more than once. What a call that gives up may have
  * taken, or may yet take, is undone in the background.
  */
-
 import { mayHaveRun } from '../drivers/outcome.ts';
 import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
 import { LATE_MS } from '../runtime/bar.ts';

@@ -5,7 +5,6 @@
  * a new attempt. So there is at most one attempt at a time whose outcome is not known, and when the caller
  * gives up, that one is undone: what it took goes back, and if it has not run yet it never will.
  */
-
 import { DriverError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
 import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';

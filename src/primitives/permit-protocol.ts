@@ -4,7 +4,6 @@
  * A permit is known by 16 random bytes made here: members of Redisson's sorted set, 32 hex digits to users.
  * An id is used once and barred when its permit is over, so that nothing that arrives late can take it again.
  */
-
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
 import { endedKey, permitTimeoutKey, semaphoreChannel } from '../keys.ts';

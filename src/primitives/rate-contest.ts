@@ -5,7 +5,6 @@
  * the permits, the others find that entry and take nothing. When the caller gives up while one of them may have
  * run or may yet run, the entry is taken out again, and none will ever make it anew.
  */
-
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
 import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';

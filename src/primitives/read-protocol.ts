@@ -2,7 +2,6 @@
  * What the shared side of a read/write lock says to the server: a field for each reader, and a key for each of its
  * holds, by which others judge whether it still counts.
  */
-
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';

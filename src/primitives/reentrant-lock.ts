@@ -3,7 +3,6 @@
  *
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
-
 import { endedKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import { POLL_MS } from '../runtime/poll.ts';

@@ -4,7 +4,6 @@
  * Every request has an id that is never used again and a key under which the script remembers its answer;
  * asked again, the server answers from memory. Acquiring, which can be given up, is left to its primitive.
  */
-
 import { classify } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { endedKey } from '../keys.ts';

@@ -2,7 +2,6 @@
  * What the exclusive side of a read/write lock says to the server: one field for the writer, and, where it has
  * preference, a note that it waits.
  */
-
 import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';

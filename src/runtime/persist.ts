@@ -4,7 +4,6 @@
  * Every script of ours may run twice without changing more than once, so a lost reply is answered by
  * asking again with the same arguments.
  */
-
 import { classify, toHoldfastError } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';

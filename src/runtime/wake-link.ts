@@ -125,7 +125,7 @@ export class WakeLink {
       this.#retry([channel]);
     } else {
       const isRefused = classify(error) === 'refused' && this.#connection === connection;
-      // Who may not unsubscribe is woken for nothing, and by all that matters.
+      // Who may subscribe and not unsubscribe still hears everything.
       if (isRefused && wanted) this.#owner.onRefused(this.#isOpen ? channel : undefined, error);
       // Refused one channel, it still serves the others.
       if (!(isRefused && this.#isOpen)) this.#failed(connection);

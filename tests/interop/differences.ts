@@ -3,29 +3,19 @@
  * not send cost a waiter of ours one poll; nobody ever comes in who should not.
  */
 import { describe, expect, it } from 'vitest';
-import { latchChannel, lockChannel, readWriteChannel } from '../../src/keys.ts';
+import { latchChannel, readWriteChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import type { Interop } from './context.ts';
 import { JavaLatch, javaLock } from './java-objects.ts';
-import { isPending, LEASE_MS, untilHeard } from './moments.ts';
+import { expectFoundByAsking, isPending, LEASE_MS, untilHeard } from './moments.ts';
 
 const LEASE = { leaseMs: LEASE_MS };
 const LONG_WAIT = { waitMs: LEASE_MS / 2 };
 
 export function describeDifferences(interop: Interop): void {
   describe('what is different', () => {
-    it("Java's spin unlock tells nobody: a Node waiter at the same key finds out by asking", async () => {
-      const name = randomName('interop');
-      const heard = await interop.place.hear(lockChannel(name));
-      const theirs = javaLock(interop.java, 'spin', name);
-      await theirs.lock(LEASE);
-      const waiting = interop.node.getLock(name).lock(LEASE);
-      await untilHeard(interop, lockChannel(name), 2);
-      await theirs.unlock();
-      const hold = await waiting;
-      expect(heard).toEqual([]);
-      expect(await hold.unlock()).toBe(true);
-    });
+    it("Java's spin unlock tells nobody: a Node waiter at the same key finds out by asking", () =>
+      expectFoundByAsking(interop, 'spin'));
 
     it("Node's spin unlock does tell: a Java waiter at the same key is woken", async () => {
       const name = randomName('interop');

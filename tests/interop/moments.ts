@@ -1,10 +1,10 @@
 /** When something has happened that a test waits for, and what must not have happened. */
 import { expect } from 'vitest';
-import { semaphoreChannel } from '../../src/keys.ts';
+import { lockChannel, semaphoreChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Interop } from './context.ts';
-import { JavaSemaphore } from './java-objects.ts';
+import { JavaSemaphore, javaLock } from './java-objects.ts';
 import type { Kind } from './kinds.ts';
 import { noteWakeUp } from './wake-ups.ts';
 
@@ -131,4 +131,19 @@ export async function givingUp<T>(wait: (waitMs: number) => Promise<T>): Promise
 export async function keysOf({ place }: Interop, name: string): Promise<string[]> {
   const keys = await place.keys();
   return keys.filter((key) => key.includes(name) && !key.startsWith('redisson_unlock_latch:')).sort();
+}
+
+/** A waiter of Node hears nothing of an unlock in Java, and is in all the same: it asks. */
+export async function expectFoundByAsking(interop: Interop, kind: 'lock' | 'spin'): Promise<void> {
+  const name = randomName('interop');
+  const lease = { leaseMs: LEASE_MS };
+  const heard = await interop.place.hear(lockChannel(name));
+  const theirs = javaLock(interop.java, kind, name);
+  await theirs.lock(lease);
+  const waiting = interop.node.getLock(name).lock(lease);
+  await untilHeard(interop, lockChannel(name), 2);
+  await theirs.unlock();
+  const hold = await waiting;
+  expect(heard).toEqual([]);
+  expect(await hold.unlock()).toBe(true);
 }

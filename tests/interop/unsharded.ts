@@ -3,13 +3,13 @@
  * only when it is told to. Whoever holds keeps the others out all the same.
  */
 import { describe, expect, it } from 'vitest';
-import { lockChannel, semaphoreChannel } from '../../src/keys.ts';
+import { semaphoreChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import type { Interop } from './context.ts';
 import { JavaSemaphore, javaLock } from './java-objects.ts';
 import { kindsOf } from './kinds.ts';
-import { expectWokenByMessage, IN_TIME, LEASE_MS, untilHeard, wakeUpMs } from './moments.ts';
+import { expectFoundByAsking, expectWokenByMessage, IN_TIME, LEASE_MS, wakeUpMs } from './moments.ts';
 
 const LEASE = { leaseMs: LEASE_MS };
 /** Long enough for Java to fall asleep behind it on a slow machine. */
@@ -31,18 +31,8 @@ export function describeChannelsApart(interop: Interop): void {
   }
 
   describe('with sharded channels in Node only', () => {
-    it("Java's unlock is not heard by Node, which finds out by asking", async () => {
-      const name = randomName('interop');
-      const heard = await interop.place.hear(lockChannel(name));
-      const theirs = javaLock(interop.java, 'lock', name);
-      await theirs.lock(LEASE);
-      const waiting = interop.node.getLock(name).lock(LEASE);
-      await untilHeard(interop, lockChannel(name), 2);
-      await theirs.unlock();
-      const hold = await waiting;
-      expect(heard).toEqual([]);
-      expect(await hold.unlock()).toBe(true);
-    });
+    it("Java's unlock is not heard by Node, which finds out by asking", () =>
+      expectFoundByAsking(interop, 'lock'));
 
     it("Node's unlock is not heard by Java, which sleeps until the lease that it saw is over", async () => {
       const name = randomName('interop');
