@@ -11,6 +11,19 @@ import { openShared } from '../harness/servers.ts';
 
 const LUA = new URL('../../lua/', import.meta.url);
 
+/** When a key expires. PEXPIRETIME says so since Redis 7; before, PTTL does within a millisecond that does not end. */
+const ENDS_AT = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local before, left
+repeat
+  before = now()
+  left = redis.call('PTTL', KEYS[1])
+until now() == before
+return string.format('%.0f', before + left)`;
+
 export type ScriptDriver = Pick<Driver, 'eval' | 'evalSha'>;
 
 /** What is used of a `Script`. */
@@ -107,6 +120,11 @@ export class ScriptBench {
 
   async pttl(key: string): Promise<number> {
     return (await this.command('PTTL', key)) as number;
+  }
+
+  /** When the key expires, by the server's clock. */
+  async endsAt(key: string): Promise<number> {
+    return Number(await this.command('EVAL', ENDS_AT, 1, key));
   }
 
   async exists(key: string): Promise<boolean> {
