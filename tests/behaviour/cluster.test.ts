@@ -10,16 +10,16 @@ import { ClusterConnection, SlotMap } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, sharedCluster } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { channelOf } from './by-hand.ts';
+import { channelOf } from './support/by-hand.ts';
 import {
   type Context,
   describeOnCluster,
   forbidUnhandledRejections,
   throughIoredisCluster,
   throughNodeRedisCluster,
-} from './context.ts';
-import { rejection, timed, whenAborted } from './moments.ts';
-import { commandCounts, resetCounts } from './server-stats.ts';
+} from './support/context.ts';
+import { rejection, timed, whenAborted } from './support/moments.ts';
+import { commandCounts, resetCounts } from './support/server-stats.ts';
 
 /** A waiter that heard nothing would look again by itself after this time at the earliest. */
 const POLL_MS = 4_000;

@@ -9,17 +9,17 @@ import { isRunning } from '../harness/processes.ts';
 import { describeWithProcess, openRaw, openShared, ownServer, sharedServer } from '../harness/servers.ts';
 import { ownTlsSentinel } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { describeAbort } from './abort.ts';
-import { untilWaiting } from './by-hand.ts';
-import { describeClient } from './client-suites.ts';
-import { closedAtEnd, forbidUnhandledRejections, throughConnect } from './context.ts';
-import { describeHold } from './hold.ts';
-import { REENTRANT } from './kinds.ts';
-import { rejection, timed } from './moments.ts';
-import { describeMutualExclusion } from './mutual-exclusion.ts';
-import { describeReentry } from './reentry.ts';
-import { describeWaiting } from './waiting.ts';
-import { describeWithLock } from './with-lock.ts';
+import { describeAbort } from './parts/abort.ts';
+import { describeClient } from './parts/client.ts';
+import { describeHold } from './parts/hold.ts';
+import { describeMutualExclusion } from './parts/mutual-exclusion.ts';
+import { describeReentry } from './parts/reentry.ts';
+import { describeWaiting } from './parts/waiting.ts';
+import { describeWithLock } from './parts/with-lock.ts';
+import { untilWaiting } from './support/by-hand.ts';
+import { closedAtEnd, forbidUnhandledRejections, throughConnect } from './support/context.ts';
+import { REENTRANT } from './support/kinds.ts';
+import { rejection, timed } from './support/moments.ts';
 
 describe('locks through Holdfast.connect', () => {
   forbidUnhandledRejections();
@@ -31,7 +31,10 @@ describe('locks through Holdfast.connect', () => {
   describeAbort(throughConnect, REENTRANT);
 });
 
-describeClient(throughConnect);
+describe('the client through Holdfast.connect', () => {
+  forbidUnhandledRejections();
+  describeClient(throughConnect);
+});
 
 describe('connecting', () => {
   forbidUnhandledRejections();

@@ -15,8 +15,8 @@ import {
   throughIoredisCluster,
   throughNodeRedis,
   throughNodeRedisCluster,
-} from './context.ts';
-import { stored } from './permit-semaphore-by-hand.ts';
+} from './support/context.ts';
+import { stored } from './support/permit-semaphore-by-hand.ts';
 
 /** More turns than there are between the answer and the handle. */
 const TURNS = 40;

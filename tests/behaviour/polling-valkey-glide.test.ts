@@ -7,8 +7,8 @@ import { describeWithProcess, openShared, sharedServer } from '../harness/server
 import { ownReplicas } from '../harness/topologies.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
 import { eventually } from '../harness/wait.ts';
-import { subscribersOf } from './by-hand.ts';
-import { closedAtEnd, forbidUnhandledRejections, throughIoredis } from './context.ts';
+import { subscribersOf } from './support/by-hand.ts';
+import { closedAtEnd, forbidUnhandledRejections, throughIoredis } from './support/context.ts';
 
 async function withoutConfiguration(place: { host: string; port: number } = sharedServer()) {
   const config = glideConfig(place);

@@ -12,9 +12,9 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { closedAtEnd } from './context.ts';
-import { Room, rejection } from './moments.ts';
-import { LEASE_MS, serversForAll, whereHeld } from './red-lock-servers.ts';
+import { closedAtEnd } from './support/context.ts';
+import { Room, rejection } from './support/moments.ts';
+import { LEASE_MS, serversForAll, whereHeld } from './support/red-lock-servers.ts';
 
 interface PeerLock {
   extend(leaseMs: number): Promise<unknown>;

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join, listenTo, seen } from './arena.ts';
-import { LOCK } from './kinds.ts';
-import { FAULTS } from './unanswered.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, listenTo, seen } from './support/arena.ts';
+import { LOCK } from './support/kinds.ts';
+import { FAULTS } from './support/unanswered.ts';
+import { WAYS } from './support/ways.ts';
 
 describeWithProcess('a blip', () => {
   describe.each(FAULTS)('200 ms of $title', (fault) => {

@@ -6,11 +6,11 @@ import type { ClientOptions } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../harness/cluster.ts';
 import { describeWithProcess, openRaw } from '../harness/servers.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { SLACK_MS, timed } from './arena.ts';
-import { nameOn } from './cluster-stage.ts';
-import { joinCluster } from './topology-ways.ts';
-import { WAYS } from './ways.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { SLACK_MS, timed } from './support/arena.ts';
+import { nameOn } from './support/cluster-stage.ts';
+import { joinCluster } from './support/topology-ways.ts';
+import { WAYS } from './support/ways.ts';
 
 const REPLICA_TIMEOUT_MS = 800;
 const OPTIONS: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };

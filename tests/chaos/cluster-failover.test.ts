@@ -11,13 +11,13 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { type FailoverKind, startCluster, type TestCluster } from '../harness/cluster.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { nameOn, settleSlot } from './cluster-stage.ts';
-import { cutReplication } from './cut-replication.ts';
-import { assertDoubled, assertKept, Duel, type Duelists } from './duel.ts';
-import { take, whenHeardAt } from './failover-stage.ts';
-import { joinCluster } from './topology-ways.ts';
-import { WAYS, type Way } from './ways.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { nameOn, settleSlot } from './support/cluster-stage.ts';
+import { cutReplication } from './support/cut-replication.ts';
+import { assertDoubled, assertKept, Duel, type Duelists } from './support/duel.ts';
+import { take, whenHeardAt } from './support/failover-stage.ts';
+import { joinCluster } from './support/topology-ways.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 const GRACE_MS = 3_000;
 /** A waiter that no message reaches asks again after this at the latest. */

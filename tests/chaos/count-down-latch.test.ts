@@ -7,8 +7,8 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Arena, arena, join, SLACK_MS, seen, subscribersOf, timed } from './arena.ts';
-import { WAYS, type Way } from './ways.ts';
+import { type Arena, arena, join, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 const COMMAND_TIMEOUT_MS = 400;
 /** No poll comes sooner or later than this after a look: 5 s and a fifth of noise. */

@@ -12,9 +12,9 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { join, listenTo } from './arena.ts';
-import { cutReplication } from './cut-replication.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { join, listenTo } from './support/arena.ts';
+import { cutReplication } from './support/cut-replication.ts';
 import {
   ACKNOWLEDGED_MODES,
   APPENDING,
@@ -29,7 +29,7 @@ import {
   take,
   UNGUARDED,
   UNGUARDED_MODES,
-} from './failover-stage.ts';
+} from './support/failover-stage.ts';
 
 /** Renewed, but long enough that the failover is over well before the holder knows that it is not any more. */
 const RENEWED_MS = 6_000;

@@ -11,8 +11,17 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, leftovers, SLACK_MS, scriptCalls, seen, subscribersOf, timed } from './arena.ts';
-import { WAYS } from './ways.ts';
+import {
+  arena,
+  join,
+  leftovers,
+  SLACK_MS,
+  scriptCalls,
+  seen,
+  subscribersOf,
+  timed,
+} from './support/arena.ts';
+import { WAYS } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/fair-lock-waits.ts', import.meta.url));
 

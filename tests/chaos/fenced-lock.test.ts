@@ -14,11 +14,11 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, arena, join } from './arena.ts';
-import { CAN_SHIFT, shiftableServer } from './clock-shift.ts';
-import { firstWord, WITH_CHILDREN_MS } from './first-word.ts';
-import { mutant } from './mutants.ts';
-import { WAYS } from './ways.ts';
+import { aborted, arena, join } from './support/arena.ts';
+import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
+import { mutant } from './support/mutants.ts';
+import { WAYS } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 

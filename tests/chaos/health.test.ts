@@ -6,8 +6,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, listenTo, scriptCalls, timed } from './arena.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, listenTo, scriptCalls, timed } from './support/arena.ts';
+import { WAYS } from './support/ways.ts';
 
 const commandTimeoutMs = 600;
 /** Far below what a health check without a bound of its own would take, on a busy machine too. */

@@ -1,6 +1,6 @@
 /** The checker: silent about what is allowed, loud about every violation that is planted. */
 import { describe, expect, it } from 'vitest';
-import { check, type HistoryEvent, type Violation } from './history.ts';
+import { check, type HistoryEvent, type Violation } from './support/history.ts';
 
 type Step = Partial<HistoryEvent> & Pick<HistoryEvent, 'op' | 'type' | 'atNs'>;
 

@@ -5,9 +5,9 @@ import { NotHeldError } from '../../src/index.ts';
 import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join } from './arena.ts';
-import { firstWord, WITH_CHILDREN_MS } from './first-word.ts';
-import { LAYOUTS } from './kinds.ts';
+import { arena, join } from './support/arena.ts';
+import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
+import { LAYOUTS } from './support/kinds.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 

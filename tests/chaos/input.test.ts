@@ -4,8 +4,8 @@ import { DriverError, type Lock, OptionError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join, leftovers, scriptCalls } from './arena.ts';
-import { KINDS, LAYOUTS } from './kinds.ts';
+import { arena, join, leftovers, scriptCalls } from './support/arena.ts';
+import { KINDS, LAYOUTS } from './support/kinds.ts';
 
 const BAD_LEASES = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 2 ** 63, '5000', null];
 

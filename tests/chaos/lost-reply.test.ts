@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { endedKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join, leftovers, listenTo, seen } from './arena.ts';
-import { KINDS, LAYOUTS } from './kinds.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, leftovers, listenTo, seen } from './support/arena.ts';
+import { KINDS, LAYOUTS } from './support/kinds.ts';
+import { WAYS } from './support/ways.ts';
 
 /** Long enough that the default reconnection of both libraries fits between a renewal and the deadline. */
 const WATCHDOG_MS = 1_500;

@@ -11,11 +11,11 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Arena, aborted, arena, expiryOf, join, SLACK_MS, timed } from './arena.ts';
 import type { MultiLockHoldsSettings } from './children/multi-lock-holds.ts';
-import { firstWord, WITH_CHILDREN_MS } from './first-word.ts';
-import { check, type HistoryEvent, nowNs, recorder } from './history.ts';
-import { WAYS, type Way } from './ways.ts';
+import { type Arena, aborted, arena, expiryOf, join, SLACK_MS, timed } from './support/arena.ts';
+import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
+import { check, type HistoryEvent, nowNs, recorder } from './support/history.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 

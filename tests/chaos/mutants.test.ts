@@ -9,10 +9,10 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, arena, join } from './arena.ts';
-import { check, type HistoryEvent, nowNs, type Record, recorder, type Violation } from './history.ts';
-import { LOCK } from './kinds.ts';
-import { mutant } from './mutants.ts';
+import { aborted, arena, join } from './support/arena.ts';
+import { check, type HistoryEvent, nowNs, type Record, recorder, type Violation } from './support/history.ts';
+import { LOCK } from './support/kinds.ts';
+import { mutant } from './support/mutants.ts';
 
 const key = 'lock';
 

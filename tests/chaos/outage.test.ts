@@ -17,9 +17,9 @@ import {
   scriptCalls,
   subscribersOf,
   timed,
-} from './arena.ts';
-import { LOCK } from './kinds.ts';
-import { WAYS } from './ways.ts';
+} from './support/arena.ts';
+import { LOCK } from './support/kinds.ts';
+import { WAYS } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 

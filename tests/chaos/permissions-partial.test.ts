@@ -7,8 +7,8 @@ import { DriverError, type Holdfast, type Lock } from '../../src/index.ts';
 import { endedKey, tokenKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join, leftovers } from './arena.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, leftovers } from './support/arena.ts';
+import { WAYS } from './support/ways.ts';
 
 interface Kind {
   readonly title: string;

@@ -15,9 +15,9 @@ import {
   SLACK_MS,
   subscribersOf,
   timed,
-} from './arena.ts';
-import { LAYOUTS } from './kinds.ts';
-import { type Place, WAYS } from './ways.ts';
+} from './support/arena.ts';
+import { LAYOUTS } from './support/kinds.ts';
+import { type Place, WAYS } from './support/ways.ts';
 
 /** Makes a user with these rights, and the place where it is. */
 async function user(server: TestServer, ...rules: string[]): Promise<Place> {

@@ -17,9 +17,9 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, arena, join, listenTo, SLACK_MS, seen, subscribersOf, timed } from './arena.ts';
 import type { TakesSettings } from './children/permit-semaphore-takes.ts';
-import { WAYS } from './ways.ts';
+import { aborted, arena, join, listenTo, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
+import { WAYS } from './support/ways.ts';
 
 const SCRIPT = fileURLToPath(new URL('./children/permit-semaphore-takes.ts', import.meta.url));
 

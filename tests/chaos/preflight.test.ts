@@ -3,17 +3,17 @@ import { rmSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { DriverError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { commandCounts } from '../behaviour/server-stats.ts';
+import { commandCounts } from '../behaviour/support/server-stats.ts';
 import type { TestCluster } from '../harness/cluster.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { join, listenTo, scriptCalls, subscribersOf, timed } from './arena.ts';
-import { nameOn } from './cluster-stage.ts';
-import { disguised } from './disguise.ts';
-import { joinCluster } from './topology-ways.ts';
-import { type Place, WAYS, type Way } from './ways.ts';
+import { join, listenTo, scriptCalls, subscribersOf, timed } from './support/arena.ts';
+import { nameOn } from './support/cluster-stage.ts';
+import { disguised } from './support/disguise.ts';
+import { joinCluster } from './support/topology-ways.ts';
+import { type Place, WAYS, type Way } from './support/ways.ts';
 
 /** What a server of another kind says, at the same length. */
 const REDIS_5 = [

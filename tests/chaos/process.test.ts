@@ -8,10 +8,10 @@ import { spawnChild, type TestChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, SLACK_MS, timed } from './arena.ts';
 import type { HoldsSettings } from './children/holds.ts';
-import { firstWord, WITH_CHILDREN_MS } from './first-word.ts';
-import { KINDS, type Kind, LAYOUTS, LOCK } from './kinds.ts';
+import { arena, join, SLACK_MS, timed } from './support/arena.ts';
+import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
+import { KINDS, type Kind, LAYOUTS, LOCK } from './support/kinds.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 

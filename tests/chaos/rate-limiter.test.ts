@@ -11,8 +11,8 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Arena, arena, join, past, SLACK_MS, scriptCalls, timed } from './arena.ts';
-import { WAYS, type Way } from './ways.ts';
+import { type Arena, arena, join, past, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/rate-limiter-user.ts', import.meta.url));
 

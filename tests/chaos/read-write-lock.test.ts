@@ -21,8 +21,8 @@ import {
   seen,
   subscribersOf,
   timed,
-} from './arena.ts';
-import { WAYS } from './ways.ts';
+} from './support/arena.ts';
+import { WAYS } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/read-write-lock-holds.ts', import.meta.url));
 const WATCHDOG_MS = 1_500;

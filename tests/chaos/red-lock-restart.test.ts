@@ -6,14 +6,14 @@ import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Hold, Holdfast, type Lock, QuorumError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/context.ts';
-import { untilTheyVote } from '../behaviour/red-lock-servers.ts';
+import { closedAtEnd } from '../behaviour/support/context.ts';
+import { untilTheyVote } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
-import { past, timed } from './arena.ts';
-import { CAN_SHIFT, shiftableServer } from './clock-shift.ts';
-import { loadScripts } from './kinds.ts';
-import { expectService, holdersOn, party } from './red-arena.ts';
+import { past, timed } from './support/arena.ts';
+import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { loadScripts } from './support/kinds.ts';
+import { expectService, holdersOn, party } from './support/red-arena.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 

@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it, vi } from 'vitest';
 import type { Hold, Lock } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { LEASE_MS, serversForAll } from '../behaviour/red-lock-servers.ts';
+import { LEASE_MS, serversForAll } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { timed } from './arena.ts';
-import { check, type HistoryEvent, nowNs, recorder } from './history.ts';
-import { loadScripts } from './kinds.ts';
-import { freeEverywhere, type Party, party } from './red-arena.ts';
-import { WAYS } from './ways.ts';
+import { timed } from './support/arena.ts';
+import { check, type HistoryEvent, nowNs, recorder } from './support/history.ts';
+import { loadScripts } from './support/kinds.ts';
+import { freeEverywhere, type Party, party } from './support/red-arena.ts';
+import { WAYS } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 

@@ -6,14 +6,14 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Hold, QuorumError } from '../../src/index.ts';
 import { lockAcquire } from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { Room } from '../behaviour/moments.ts';
-import { LEASE_MS, serversForAll, whereHeld } from '../behaviour/red-lock-servers.ts';
+import { Room } from '../behaviour/support/moments.ts';
+import { LEASE_MS, serversForAll, whereHeld } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, expiryOf, join, past, SLACK_MS, timed } from './arena.ts';
-import { loadScripts } from './kinds.ts';
-import { expectService, freeEverywhere, party } from './red-arena.ts';
+import { aborted, expiryOf, join, past, SLACK_MS, timed } from './support/arena.ts';
+import { loadScripts } from './support/kinds.ts';
+import { expectService, freeEverywhere, party } from './support/red-arena.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 

@@ -6,15 +6,15 @@
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { findFreePort } from '../../src/embedded/free-port.ts';
 import type { ClientOptions, Holdfast, Lock } from '../../src/index.ts';
-import { commandCounts, resetCounts } from '../behaviour/server-stats.ts';
+import { commandCounts, resetCounts } from '../behaviour/support/server-stats.ts';
 import { randomName } from '../harness/names.ts';
 import { startReplicas, type TestReplica, type TestReplicas } from '../harness/replicas.ts';
 import { describeWithProcess, ownProxy } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { join, leftovers, listenTo, SLACK_MS, timed } from './arena.ts';
-import { address } from './failover-stage.ts';
-import { WAYS, type Way } from './ways.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { join, leftovers, listenTo, SLACK_MS, timed } from './support/arena.ts';
+import { address } from './support/failover-stage.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 const REPLICA_TIMEOUT_MS = 600;
 

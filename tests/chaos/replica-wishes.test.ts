@@ -4,16 +4,16 @@
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, Holdfast } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { commandCounts } from '../behaviour/server-stats.ts';
+import { commandCounts } from '../behaviour/support/server-stats.ts';
 import { randomName } from '../harness/names.ts';
 import type { TestReplica, TestReplicas } from '../harness/replicas.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { join, listenTo, SLACK_MS, timed } from './arena.ts';
-import { MODES, settle } from './failover-stage.ts';
-import { WAYS } from './ways.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { join, listenTo, SLACK_MS, timed } from './support/arena.ts';
+import { MODES, settle } from './support/failover-stage.ts';
+import { WAYS } from './support/ways.ts';
 
 const REPLICA_TIMEOUT_MS = 500;
 const TIMES: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };

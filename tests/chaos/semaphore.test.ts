@@ -22,8 +22,8 @@ import {
   seen,
   subscribersOf,
   timed,
-} from './arena.ts';
-import { WAYS, type Way } from './ways.ts';
+} from './support/arena.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/semaphore-user.ts', import.meta.url));
 

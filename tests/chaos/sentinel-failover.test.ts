@@ -12,12 +12,12 @@ import { randomName } from '../harness/names.ts';
 import type { TestSentinels } from '../harness/sentinels.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownSentinels } from '../harness/topologies.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { cutReplication } from './cut-replication.ts';
-import { assertDoubled, assertKept, Duel, type Duelists } from './duel.ts';
-import { settle, take, UNGUARDED_MODES, whenHeardAt } from './failover-stage.ts';
-import { joinSentinels } from './topology-ways.ts';
-import { WAYS, type Way } from './ways.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { cutReplication } from './support/cut-replication.ts';
+import { assertDoubled, assertKept, Duel, type Duelists } from './support/duel.ts';
+import { settle, take, UNGUARDED_MODES, whenHeardAt } from './support/failover-stage.ts';
+import { joinSentinels } from './support/topology-ways.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 /** Longer than the old primary stays in office. */
 const GRACE_MS = 8_000;

@@ -4,8 +4,8 @@ import { DriverError } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, arena, join, leftovers, listenTo, SLACK_MS, timed } from './arena.ts';
-import { LAYOUTS } from './kinds.ts';
+import { aborted, arena, join, leftovers, listenTo, SLACK_MS, timed } from './support/arena.ts';
+import { LAYOUTS } from './support/kinds.ts';
 
 describeWithProcess('wiped', () => {
   it.each(LAYOUTS)('FLUSHALL while $title is held: told at the next renewal', async (kind) => {

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join, listenTo, seen } from './arena.ts';
-import { LAYOUTS } from './kinds.ts';
+import { arena, join, listenTo, seen } from './support/arena.ts';
+import { LAYOUTS } from './support/kinds.ts';
 
 describeWithProcess('a short watchdogMs', () => {
   it.each(LAYOUTS)('keeps $title over many leases', async (kind) => {

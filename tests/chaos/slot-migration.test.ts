@@ -11,13 +11,13 @@ import { infoOf } from '../harness/server-answers.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import type { SlotMove } from '../harness/slot-move.ts';
 import { eventually } from '../harness/wait.ts';
-import { listenTo, timed } from './arena.ts';
-import { nameOn } from './cluster-stage.ts';
-import { Duel } from './duel.ts';
-import { whenHeardAt } from './failover-stage.ts';
-import { check, type HistoryEvent, recorder } from './history.ts';
-import { joinCluster } from './topology-ways.ts';
-import { WAYS } from './ways.ts';
+import { listenTo, timed } from './support/arena.ts';
+import { nameOn } from './support/cluster-stage.ts';
+import { Duel } from './support/duel.ts';
+import { whenHeardAt } from './support/failover-stage.ts';
+import { check, type HistoryEvent, recorder } from './support/history.ts';
+import { joinCluster } from './support/topology-ways.ts';
+import { WAYS } from './support/ways.ts';
 
 /** A waiter that no message reaches asks again after four seconds at the earliest, and six at the latest. */
 const SOONER_THAN_A_POLL_MS = 2_500;

@@ -10,10 +10,10 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { join } from './arena.ts';
-import { assertDoubled, Duel } from './duel.ts';
-import { address, GRACE_MS, GUARDED, settle, UNGUARDED_MODES } from './failover-stage.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { join } from './support/arena.ts';
+import { assertDoubled, Duel } from './support/duel.ts';
+import { address, GRACE_MS, GUARDED, settle, UNGUARDED_MODES } from './support/failover-stage.ts';
 
 /** A waiter that no message reaches asks again after this at the latest. */
 const POLL_MS = 6_000;

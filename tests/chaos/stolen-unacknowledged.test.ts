@@ -5,8 +5,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { whenAcknowledging } from './acknowledging.ts';
-import { join, listenTo } from './arena.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
+import { join, listenTo } from './support/arena.ts';
 
 describeWithProcess('stealing while the replica stands still', () => {
   it('tells the holder of the same client, long before its next renewal', async () => {

@@ -13,12 +13,12 @@ import { spawnChild, type TestChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Arena, arena, leftovers } from './arena.ts';
 import type { StormSettings } from './children/storms.ts';
-import { firstWord, WITH_CHILDREN_MS } from './first-word.ts';
-import { check, readHistory } from './history.ts';
-import { LAYOUTS, LOCK } from './kinds.ts';
-import { WAYS, type Way } from './ways.ts';
+import { type Arena, arena, leftovers } from './support/arena.ts';
+import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
+import { check, readHistory } from './support/history.ts';
+import { LAYOUTS, LOCK } from './support/kinds.ts';
+import { WAYS, type Way } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 

@@ -4,9 +4,9 @@ import { lockChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, SLACK_MS, seen, subscribersOf, timed } from './arena.ts';
-import { LOCK } from './kinds.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
+import { LOCK } from './support/kinds.ts';
+import { WAYS } from './support/ways.ts';
 
 /** No poll comes sooner than this after an attempt: 5 s less a fifth of noise. */
 const SOONEST_POLL_MS = 4_000;

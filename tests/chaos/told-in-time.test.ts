@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { aborted, arena, expiryOf, join, listenTo } from './arena.ts';
-import { LAYOUTS } from './kinds.ts';
-import { CASES } from './unanswered.ts';
+import { aborted, arena, expiryOf, join, listenTo } from './support/arena.ts';
+import { LAYOUTS } from './support/kinds.ts';
+import { CASES } from './support/unanswered.ts';
 
 describeWithProcess('nothing answers for longer than the lease', () => {
   it.each(CASES)(

@@ -4,8 +4,8 @@ import { DriverError, HoldfastError, OutcomeUnknownError } from '../../src/index
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, listenTo, SLACK_MS, timed } from './arena.ts';
-import { CASES } from './unanswered.ts';
+import { arena, join, listenTo, SLACK_MS, timed } from './support/arena.ts';
+import { CASES } from './support/unanswered.ts';
 
 const COMMAND_TIMEOUT_MS = 500;
 

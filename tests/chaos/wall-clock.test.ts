@@ -4,9 +4,9 @@ import { lockChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { aborted, join, listenTo, SLACK_MS, subscribersOf, timed } from './arena.ts';
-import { CAN_SHIFT, shiftableServer } from './clock-shift.ts';
-import { LAYOUTS, LOCK } from './kinds.ts';
+import { aborted, join, listenTo, SLACK_MS, subscribersOf, timed } from './support/arena.ts';
+import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { LAYOUTS, LOCK } from './support/kinds.ts';
 
 async function serverTime(server: { command(name: 'TIME'): Promise<unknown> }): Promise<number> {
   return Number(((await server.command('TIME')) as string[])[0]) * 1_000;

@@ -6,9 +6,9 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, leftovers, SLACK_MS, scriptCalls, timed } from './arena.ts';
-import { KINDS, LAYOUTS } from './kinds.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, leftovers, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
+import { KINDS, LAYOUTS } from './support/kinds.ts';
+import { WAYS } from './support/ways.ts';
 
 const COMMAND_TIMEOUT_MS = 300;
 

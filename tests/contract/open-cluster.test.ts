@@ -14,8 +14,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { describeClusterDriver } from './cluster-contract.ts';
-import { describeDriver, failure, Listener } from './driver-contract.ts';
+import { describeClusterDriver } from './parts/cluster-contract.ts';
+import { describeDriver, failure, Listener } from './parts/driver-contract.ts';
 
 const COUNT = "return redis.call('incr', KEYS[1])";
 

@@ -14,7 +14,8 @@ import { createCertificate } from '../harness/certificate.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownReplicas, ownSentinels } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
-import { failure, Listener } from './driver-contract.ts';
+import { failure, Listener } from './parts/driver-contract.ts';
+import { describeSentinelClients } from './parts/ioredis-sentinel.ts';
 
 const COUNT = "return redis.call('incr', KEYS[1])";
 
@@ -23,6 +24,16 @@ async function open(target: SentinelTarget, commandTimeoutMs = 5000): Promise<Dr
   onTestFinished(() => driver.close());
   return driver;
 }
+
+describeSentinelClients({
+  title: 'a connection of our own',
+  hasKeyPrefix: false,
+  async connect(at, { ca, ...settings }) {
+    const target = { ...at, ...settings, ...(ca !== undefined && { tls: { ca } }) };
+    const driver = await openDriver({ kind: 'sentinel', target }, { commandTimeoutMs: 5000 });
+    return { driver, close: () => driver.close() };
+  },
+});
 
 describe('connecting by way of Sentinels that cannot help', () => {
   it('tells where they are and why, without the password', async () => {

@@ -16,7 +16,7 @@ import { classify } from '../../src/drivers/outcome.ts';
 import { DriverError, OptionError } from '../../src/errors.ts';
 import { RespStream } from '../../src/testing/resp.ts';
 import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
-import { describeDriver } from './driver-contract.ts';
+import { describeDriver } from './parts/driver-contract.ts';
 
 describeDriver({
   title: 'a connection of our own',

@@ -6,7 +6,7 @@ import { glideDriver } from '../../src/drivers/valkey-glide.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
-import { failure } from './driver-contract.ts';
+import { failure } from './parts/driver-contract.ts';
 
 const COUNT = "return redis.call('incr', KEYS[1])";
 

@@ -9,7 +9,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownProxy, sharedCluster } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
-import { failure, Listener } from './driver-contract.ts';
+import { failure, Listener } from './parts/driver-contract.ts';
 
 type Config = Parameters<typeof GlideClusterClient.createClient>[0];
 

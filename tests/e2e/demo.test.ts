@@ -4,7 +4,7 @@ import { RawConnection } from '../../src/testing/index.ts';
 import { isRunning } from '../harness/processes.ts';
 import { describeWithProcess, ownServer, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { numbersIn, type Run, RunningCli, readTable, runCli } from './run-demo.ts';
+import { numbersIn, type Run, RunningCli, readTable, runCli } from './support/run-demo.ts';
 
 const DEMO_MS = 90_000;
 

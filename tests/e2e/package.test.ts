@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedServer } from '../harness/servers.ts';
-import { readTable } from './run-demo.ts';
+import { readTable } from './support/run-demo.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const PACK_AND_INSTALL_MS = 240_000;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { NEEDS_PROCESS } from '../harness/skipped.ts';
-import { type BlockModule, checkTypes, writeModules } from './block-modules.ts';
-import { type DocBlock, findDocBlocks, ROOT } from './doc-blocks.ts';
-import { type PrivateServer, startPrivateServer } from './private-server.ts';
-import type { BlockRun } from './run-blocks.ts';
-import { runScript } from './run-script.ts';
+import { type BlockModule, checkTypes, writeModules } from './support/block-modules.ts';
+import { type DocBlock, findDocBlocks, ROOT } from './support/doc-blocks.ts';
+import { type PrivateServer, startPrivateServer } from './support/private-server.ts';
+import type { BlockRun } from './support/run-blocks.ts';
+import { runScript } from './support/run-script.ts';
 
 const ALL_WITHIN_MS = 90_000;
 
@@ -37,7 +37,7 @@ describe('documentation', () => {
     folder = mkdtempSync(join(ROOT, '.cache', 'doc-blocks-'));
     modules = writeModules(blocks, folder, server);
     const runnable = modules.filter(({ block }) => hasProcess || !needsProcess(block));
-    const running = runScript(fileURLToPath(new URL('./run-blocks.ts', import.meta.url)), {
+    const running = runScript(fileURLToPath(new URL('./support/run-blocks.ts', import.meta.url)), {
       args: runnable.map(({ path }) => path),
       withinMs: ALL_WITHIN_MS,
     });

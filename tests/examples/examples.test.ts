@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { NEEDS_PROCESS } from '../harness/skipped.ts';
-import { ROOT } from './doc-blocks.ts';
-import { type PrivateServer, startPrivateServer } from './private-server.ts';
-import { runScript } from './run-script.ts';
+import { ROOT } from './support/doc-blocks.ts';
+import { type PrivateServer, startPrivateServer } from './support/private-server.ts';
+import { runScript } from './support/run-script.ts';
 
 /** What each example prints; a list inside stands for these lines in any order. */
 const SHOWN: Readonly<Record<string, readonly (string | readonly string[])[]>> = {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT } from './doc-blocks.ts';
+import { ROOT } from './support/doc-blocks.ts';
 
 const [text = '', list = ''] = readFileSync(join(ROOT, 'docs/guarantees.md'), 'utf8').split('## The tests');
 

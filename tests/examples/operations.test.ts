@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientOptions, Holdfast, type Target } from '../../src/index.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { ownCluster, ownReplicas } from '../harness/topologies.ts';
-import { ROOT } from './doc-blocks.ts';
+import { ROOT } from './support/doc-blocks.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const page = read('docs/operations.md');

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Holdfast } from '../../src/index.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
-import { ROOT } from './doc-blocks.ts';
+import { ROOT } from './support/doc-blocks.ts';
 
 const page = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
 const aclLine = /^ACL SETUSER .*$/m.exec(page)?.[0] ?? '';

@@ -1,6 +1,6 @@
 /**
- * Runs once around the whole test run: finds a server, tells the tests where it is, and reports at the
- * end what was skipped. On CI a skipped test makes the run fail.
+ * Runs once around the whole test run: finds a server, if any project needs one, tells the tests where it is, and
+ * reports at the end what was skipped. On CI a skipped test makes the run fail.
  */
 import type { TestProject } from 'vitest/node';
 import { type FoundServer, findServer } from './find-server.ts';
@@ -29,6 +29,7 @@ function say(text: string): void {
 
 export async function setup(started: TestProject): Promise<void> {
   project = started;
+  if (started.vitest.projects.every(({ name }) => name === 'unit')) return;
   found = await findServer(say);
   say(`Tests run against ${found.description}`);
   started.provide('serverUrl', found.url);

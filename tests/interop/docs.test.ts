@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ROOT } from '../examples/doc-blocks.ts';
-import { collectTitles, type Path } from './titles.ts';
+import { ROOT } from '../examples/support/doc-blocks.ts';
+import { collectTitles, type Path } from './support/titles.ts';
 
 /** The columns of the page, and what every test of theirs stands in. */
 const PLACES: Readonly<Record<string, string>> = {

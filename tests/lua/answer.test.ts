@@ -1,7 +1,7 @@
 /** The script that lets remembered answers go. */
 import { describe, expect, it } from 'vitest';
 import { answerShorten } from '../../src/scripts/generated.ts';
-import { ScriptBench } from './script-bench.ts';
+import { ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

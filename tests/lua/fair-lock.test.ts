@@ -7,8 +7,8 @@ import {
   fairLockRelease,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { describeReclaim, RUNNING_GRACE_MS } from './reclaim.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { describeReclaim, RUNNING_GRACE_MS } from './support/reclaim.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

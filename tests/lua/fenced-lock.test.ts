@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { fencedLockAcquire, fencedLockLastToken, fencedLockReclaim } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './reclaim.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './support/reclaim.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

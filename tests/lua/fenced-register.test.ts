@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { fencedRegisterClaim, fencedRegisterRead, fencedRegisterWrite } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { ScriptBench } from './script-bench.ts';
+import { ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as generated from '../../src/scripts/generated.ts';
-import { scriptFolders } from './script-bench.ts';
+import { scriptFolders } from './support/script-bench.ts';
 
 describe('lua/', () => {
   it.each(scriptFolders())('%s has its tests', (folder) => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { guardCheck } from '../../src/scripts/generated.ts';
 import { eventually } from '../harness/wait.ts';
-import { ScriptBench } from './script-bench.ts';
+import { ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 const GRACE_MS = 300;

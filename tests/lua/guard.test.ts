@@ -4,8 +4,8 @@ import { guardCheck, lockAcquire } from '../../src/scripts/generated.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
-import { PAST_GRACE_MS, RUNNING_GRACE_MS, whenSettled } from './reclaim.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { PAST_GRACE_MS, RUNNING_GRACE_MS, whenSettled } from './support/reclaim.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

@@ -17,7 +17,7 @@ import {
 import type { RawArgument } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { rawDriver, type ScriptDriver } from './script-bench.ts';
+import { rawDriver, type ScriptDriver } from './support/script-bench.ts';
 
 const OWNER = 'c:1';
 /** What the holds have, and the little that is asked for. */

@@ -7,7 +7,7 @@ import {
   inspectServer,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 const look = (lock: string) => bench.run(inspectDescribe, { lock }, {});

@@ -11,8 +11,8 @@ import {
   lockRenew,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, openShared, ownServer } from '../harness/servers.ts';
-import { describeReclaim } from './reclaim.ts';
-import { expectRunning, heardOn, ScriptBench } from './script-bench.ts';
+import { describeReclaim } from './support/reclaim.ts';
+import { expectRunning, heardOn, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

@@ -9,10 +9,16 @@ import {
   rateLimiterTrySetRate,
   rateLimiterUndo,
 } from '../../src/scripts/generated.ts';
-import { entriesOn, entryOf, historyKey, leftKey, serverTime } from '../behaviour/rate-limiter-by-hand.ts';
+import {
+  entriesOn,
+  entryOf,
+  historyKey,
+  leftKey,
+  serverTime,
+} from '../behaviour/support/rate-limiter-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

@@ -17,8 +17,8 @@ import {
   readWriteLockWriteRelease,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './reclaim.ts';
-import { expectRunning, heardOn, ScriptBench } from './script-bench.ts';
+import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './support/reclaim.ts';
+import { expectRunning, heardOn, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

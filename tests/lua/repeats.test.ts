@@ -16,7 +16,7 @@ import {
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { rawDriver, type ScriptDriver } from './script-bench.ts';
+import { rawDriver, type ScriptDriver } from './support/script-bench.ts';
 
 const LOCK = { owner: 'c:1', leaseMs: 60_000 };
 const CHANNEL = { publish: 'PUBLISH', channel: 'nobody' };

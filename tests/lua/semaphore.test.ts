@@ -12,7 +12,7 @@ import {
 } from '../../src/scripts/generated.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

@@ -9,8 +9,8 @@ import {
   simpleLockRenew,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { describeReclaim } from './reclaim.ts';
-import { expectRunning, ScriptBench } from './script-bench.ts';
+import { describeReclaim } from './support/reclaim.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 

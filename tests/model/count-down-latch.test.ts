@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CountDownLatch, Holdfast } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/context.ts';
+import { closedAtEnd } from '../behaviour/support/context.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';

@@ -11,7 +11,7 @@ import type { Wire } from '../../src/primitives/wire.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
-import { heardOn, rawDriver } from '../lua/script-bench.ts';
+import { heardOn, rawDriver } from '../lua/support/script-bench.ts';
 
 /** Longer than any run takes, so that nobody's time is over within one. */
 const LEASE_MS = 600_000;

@@ -8,7 +8,7 @@ import { fencedRegisterClaim, fencedRegisterRead, fencedRegisterWrite } from '..
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
-import { rawDriver } from '../lua/script-bench.ts';
+import { rawDriver } from '../lua/support/script-bench.ts';
 
 /** As large as real ones, close to each other. */
 const FIRST_TOKEN = 1_794_742_505_199_681;

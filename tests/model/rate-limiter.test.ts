@@ -9,9 +9,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Holdfast, OptionError, type RateLimiter } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/context.ts';
-import { rejection } from '../behaviour/moments.ts';
-import { historyKey, JavaLimiter, leftKey } from '../behaviour/rate-limiter-by-hand.ts';
+import { closedAtEnd } from '../behaviour/support/context.ts';
+import { rejection } from '../behaviour/support/moments.ts';
+import { historyKey, JavaLimiter, leftKey } from '../behaviour/support/rate-limiter-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 

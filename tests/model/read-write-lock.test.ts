@@ -7,7 +7,11 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Holdfast, type Lock, type Owner, type ReadWriteLock } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { fieldsOf, holdKeyOf, RedissonReadWriteByHand } from '../behaviour/read-write-lock-by-hand.ts';
+import {
+  fieldsOf,
+  holdKeyOf,
+  RedissonReadWriteByHand,
+} from '../behaviour/support/read-write-lock-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 

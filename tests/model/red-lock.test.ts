@@ -6,10 +6,10 @@
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { Holdfast, type Owner } from '../../src/index.ts';
-import { LEASE_MS, serversForAll } from '../behaviour/red-lock-servers.ts';
+import { LEASE_MS, serversForAll } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw } from '../harness/servers.ts';
-import { RedLockModel } from './red-lock-model.ts';
+import { RedLockModel } from './support/red-lock-model.ts';
 import {
   Force,
   GiveBack,
@@ -23,7 +23,7 @@ import {
   type Real,
   Take,
   TakeOne,
-} from './red-lock-steps.ts';
+} from './support/red-lock-steps.ts';
 
 const who = fc.constantFrom(...Object.keys(PEOPLE));
 const where = fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 1 });

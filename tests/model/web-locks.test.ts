@@ -8,12 +8,12 @@ import { describe, expect, it } from 'vitest';
 import { Holdfast, type WebLock, type WebLockInfo, type WebLockMode } from '../../src/index.ts';
 import { waitingWritersKey } from '../../src/keys.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { gate } from '../behaviour/moments.ts';
-import { fieldsOf } from '../behaviour/read-write-lock-by-hand.ts';
+import { gate } from '../behaviour/support/moments.ts';
+import { fieldsOf } from '../behaviour/support/read-write-lock-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Found, type Request, WebLocksModel } from './web-locks-model.ts';
+import { type Found, type Request, WebLocksModel } from './support/web-locks-model.ts';
 
 /** Sooner than what was missed heals by itself: a note that nobody renews lasts 3 s, readers ask again after 4. */
 const SOON_MS = 2_500;

@@ -1,7 +1,7 @@
 /** Who waits with whom, and who was there before a look. */
 import { describe, expect, it } from 'vitest';
 import { type Crowd, Crowds } from '../../src/primitives/crowd.ts';
-import { gate } from '../behaviour/moments.ts';
+import { gate } from '../behaviour/support/moments.ts';
 
 describe('Crowds', () => {
   it('has a crowd while somebody is in it, however they leave', async () => {

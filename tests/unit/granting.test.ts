@@ -9,8 +9,8 @@ import { Guard } from '../../src/runtime/guard.ts';
 import { ReplicaCensus, type ReplicaWish } from '../../src/runtime/replica-census.ts';
 import { lockAcquire, semaphoreAcquire } from '../../src/scripts/generated.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
-import { refusal, reset, unreachable, watchPromise } from './runtime/deferred.ts';
-import { CarryingDriver } from './runtime/sending.ts';
+import { refusal, reset, unreachable, watchPromise } from './runtime/support/deferred.ts';
+import { CarryingDriver } from './runtime/support/sending.ts';
 
 const SERVER = 'ab'.repeat(20);
 const GRACE_MS = 30_000;

@@ -9,8 +9,8 @@ import { ReplicaCensus } from '../../src/runtime/replica-census.ts';
 import { WakeChannels } from '../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
-import { refusal } from './runtime/deferred.ts';
-import { CarryingDriver } from './runtime/sending.ts';
+import { refusal } from './runtime/support/deferred.ts';
+import { CarryingDriver } from './runtime/support/sending.ts';
 
 const ID = 'ab'.repeat(20);
 

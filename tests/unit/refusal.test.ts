@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { withDeadline } from '../../src/drivers/deadline.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
-import { CarryingDriver } from './runtime/sending.ts';
+import { CarryingDriver } from './runtime/support/sending.ts';
 
 it('neither as the library sends it, nor on a connection of its own', async () => {
   const inner = new CarryingDriver();

@@ -1,7 +1,7 @@
 /** Takes a lock, tells, and does to itself what it is ordered to. */
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { KINDS } from '../kinds.ts';
-import { openWay, type Place, type Way } from '../ways.ts';
+import { KINDS } from '../support/kinds.ts';
+import { openWay, type Place, type Way } from '../support/ways.ts';
 
 export interface HoldsSettings {
   readonly way: Way;

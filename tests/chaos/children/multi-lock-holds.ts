@@ -1,6 +1,6 @@
 /** Takes a multi lock over several servers, tells, and keeps it until it is killed. */
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { openWay, type Place } from '../ways.ts';
+import { openWay, type Place } from '../support/ways.ts';
 
 export interface MultiLockHoldsSettings {
   readonly places: readonly Place[];

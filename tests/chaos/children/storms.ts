@@ -6,9 +6,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lock } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { fileRecorder, nowNs } from '../history.ts';
-import { KINDS } from '../kinds.ts';
-import { openWay, type Place, type Way } from '../ways.ts';
+import { fileRecorder, nowNs } from '../support/history.ts';
+import { KINDS } from '../support/kinds.ts';
+import { openWay, type Place, type Way } from '../support/ways.ts';
 
 export interface StormSettings {
   readonly proc: string;

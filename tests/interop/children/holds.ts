@@ -1,9 +1,9 @@
 /** Takes locks without a lease and keeps them until it is killed; or waits for one that it does not get. */
 import { Holdfast, type Target } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import type { JavaLockKind } from '../java-objects.ts';
-import { kindOfJava } from '../kinds.ts';
-import { PATIENT } from '../patient.ts';
+import type { JavaLockKind } from '../support/java-objects.ts';
+import { kindOfJava } from '../support/kinds.ts';
+import { PATIENT } from '../support/patient.ts';
 
 export interface HoldSettings {
   readonly target: string | Target;

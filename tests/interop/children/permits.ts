@@ -1,7 +1,7 @@
 /** Takes a permit without a lease, of a semaphore of either kind, and keeps it until it is killed. */
 import { Holdfast, type Target } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { PATIENT } from '../patient.ts';
+import { PATIENT } from '../support/patient.ts';
 
 export interface PermitSettings {
   readonly target: string | Target;

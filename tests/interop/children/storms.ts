@@ -2,7 +2,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { Holdfast, type Target } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { type StormSettings, storm, type TraceServer } from '../storm.ts';
+import { type StormSettings, storm, type TraceServer } from '../support/storm.ts';
 
 /**
  * A process that is not heard of for this long and six seconds more loses its place in a fair queue, and rightly so:

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { Acknowledgement } from '../../../src/runtime/acknowledgement.ts';
 import { ReplicaCensus, type ReplicaWish } from '../../../src/runtime/replica-census.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { refusal, reset, unreachable, watchPromise } from './deferred.ts';
-import { CarryingDriver } from './sending.ts';
+import { refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { CarryingDriver } from './support/sending.ts';
 
 type Asked = { readonly key: string; answer(replicas: number | null): void; fail(error: unknown): void };
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type HoldfastError, ReplicationError } from '../../../src/errors.ts';
 import { acquire, type Busy, type Contest, type Granted } from '../../../src/runtime/acquire.ts';
-import { Bench } from './bench.ts';
-import { refusal, reset, unreachable, watchPromise } from './deferred.ts';
+import { Bench } from './support/bench.ts';
+import { refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 
 const GRANTED: Granted<string> = { granted: true, value: 'it' };
 const BUSY: Busy = { granted: false, remainingMs: 1_000 };

@@ -8,8 +8,8 @@ import {
   type Granted,
   type Waiting,
 } from '../../../src/runtime/acquire.ts';
-import { Bench } from './bench.ts';
-import { defer, refusal, reset, unreachable, watchPromise } from './deferred.ts';
+import { Bench } from './support/bench.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 
 type Answer = Granted<string> | Busy;
 

@@ -4,8 +4,8 @@ import { Line } from '../../../src/runtime/line.ts';
 import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { watchPromise } from './deferred.ts';
-import { HandDrivenDriver } from './hand-driven.ts';
+import { watchPromise } from './support/deferred.ts';
+import { HandDrivenDriver } from './support/hand-driven.ts';
 
 function setUp() {
   const clock = new ManualClock();

@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import { Patience } from '../../../src/runtime/patience.ts';
 import { Turnstile } from '../../../src/runtime/turnstile.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { watchPromise } from './deferred.ts';
+import { watchPromise } from './support/deferred.ts';
 
 /** `a.b` is inside `a`. */
 const nested = () => new Turnstile<string>((innermost, who) => who.startsWith(`${innermost}.`));

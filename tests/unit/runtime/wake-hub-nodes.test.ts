@@ -4,9 +4,9 @@ import type { ChannelKind, Connection, ConnectionEvents } from '../../../src/dri
 import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { Reports } from './bench.ts';
-import { type Deferred, defer, refusal, reset, unreachable, watchPromise } from './deferred.ts';
-import { HandDrivenConnection, HandDrivenDriver } from './hand-driven.ts';
+import { Reports } from './support/bench.ts';
+import { type Deferred, defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { HandDrivenConnection, HandDrivenDriver } from './support/hand-driven.ts';
 
 /** Longer than the longest pause before another try. */
 const PAUSE_MS = 2_000;

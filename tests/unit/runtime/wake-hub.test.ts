@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { Reports } from './bench.ts';
-import { defer, refusal, reset, unreachable, watchPromise } from './deferred.ts';
-import { HandDrivenDriver } from './hand-driven.ts';
+import { Reports } from './support/bench.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { HandDrivenDriver } from './support/hand-driven.ts';
 
 function setUp({ answersAtOnce = true } = {}) {
   const clock = new ManualClock();

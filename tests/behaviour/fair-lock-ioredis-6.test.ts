@@ -1,4 +1,0 @@
-import { throughIoredis } from './context.ts';
-import { describeFairLock } from './fair-lock.ts';
-
-describeFairLock(throughIoredis);

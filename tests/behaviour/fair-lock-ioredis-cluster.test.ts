@@ -1,6 +1,0 @@
-import { describeOnCluster, throughIoredisCluster } from './context.ts';
-import { describeFairLock } from './fair-lock.ts';
-
-describeOnCluster('on a Cluster', () => {
-  describeFairLock(throughIoredisCluster);
-});

@@ -1,4 +1,0 @@
-import { throughIoredis } from './context.ts';
-import { describeFencedLock } from './fenced-lock.ts';
-
-describeFencedLock(throughIoredis);

@@ -1,4 +1,0 @@
-import { throughIoredis } from './context.ts';
-import { describeLocks } from './lock-suites.ts';
-
-describeLocks(throughIoredis);

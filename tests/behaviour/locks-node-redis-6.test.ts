@@ -1,4 +1,0 @@
-import { throughNodeRedis } from './context.ts';
-import { describeLocks } from './lock-suites.ts';
-
-describeLocks(throughNodeRedis);

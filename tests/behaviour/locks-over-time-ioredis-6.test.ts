@@ -1,4 +1,0 @@
-import { throughIoredis } from './context.ts';
-import { describeLocksOverTime } from './lock-suites.ts';
-
-describeLocksOverTime(throughIoredis);

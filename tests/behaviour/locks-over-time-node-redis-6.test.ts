@@ -1,4 +1,0 @@
-import { throughNodeRedis } from './context.ts';
-import { describeLocksOverTime } from './lock-suites.ts';
-
-describeLocksOverTime(throughNodeRedis);

@@ -1,0 +1,222 @@
+/** From names to keys, and back to what people see of them. */
+import { describe, expect, it } from 'vitest';
+import { OptionError } from '../../../src/index.ts';
+import { randomName } from '../../harness/names.ts';
+import { eventually } from '../../harness/wait.ts';
+import { RedissonByHand, RedlockByHand } from '../support/by-hand.ts';
+import type { Context } from '../support/context.ts';
+import { rejection, timed } from '../support/moments.ts';
+
+export function describeNames(context: Context): void {
+  describe('names', () => {
+    it('are mapped once; key, channel and marks all derive from the result', async () => {
+      const seen: string[] = [];
+      const prefix = randomName('app');
+      const mapName = (name: string) => {
+        seen.push(name);
+        return `${prefix}/${name}`;
+      };
+      const [ours, theirs] = [await context.client({ mapName }), await context.client()];
+      const raw = await context.raw();
+      const lock = ours.getLock('order');
+      expect(lock.name).toBe('order');
+      const hold = await lock.lock();
+      expect(hold.name).toBe('order');
+      expect(await raw.command('HGETALL', `${prefix}/order`)).toEqual([hold.owner, '1']);
+      const waiter = theirs.getLock(`${prefix}/order`).lock();
+      const channel = `redisson_lock__channel:{${prefix}/order}`;
+      await eventually(async () => {
+        expect(await raw.command('PUBSUB', 'NUMSUB', channel)).toEqual([channel, 1]);
+      });
+      await hold.unlock();
+      const { tookMs } = await timed(() => waiter);
+      expect(tookMs).toBeLessThan(4_000);
+      expect(seen).toEqual(['order']);
+      expect(await raw.command('KEYS', `*${prefix}*`)).toContain(
+        `redisson_unlock_latch:{${prefix}/order}:${hold.owner}`,
+      );
+    });
+
+    it('are refused when they are mapped to none', async () => {
+      for (const bad of ['', 7, undefined] as never[]) {
+        const client = await context.client({ mapName: () => bad });
+        expect(() => client.getLock('order')).toThrow(OptionError);
+        expect(await rejection(client.inspect('order'))).toBeInstanceOf(OptionError);
+      }
+    });
+  });
+}
+
+/** For libraries that put a prefix before keys; they do not before channels. */
+export function describeKeyPrefix(context: Context): void {
+  describe('a key prefix of the client library', () => {
+    it('stands before the key, and channel and marks derive from both', async () => {
+      const keyPrefix = `${randomName('prefix')}:`;
+      const mapName = (name: string) => name.toUpperCase();
+      const client = await context.client({ mapName }, { keyPrefix });
+      const raw = await context.raw();
+      const lock = client.getLock('order');
+      const redisson = new RedissonByHand(raw, `${keyPrefix}ORDER`);
+      const hold = await lock.lock();
+      expect(await raw.command('HGETALL', redisson.name)).toEqual([hold.owner, '1']);
+      expect(await redisson.tryLock()).toBe(false);
+      await hold.unlock();
+      expect(await raw.command('KEYS', `*${keyPrefix}*`)).toEqual([
+        `redisson_unlock_latch:{${keyPrefix}ORDER}:${hold.owner}`,
+      ]);
+
+      expect(await redisson.tryLock()).toBe(true);
+      const waiter = lock.lock();
+      const channel = `redisson_lock__channel:{${keyPrefix}ORDER}`;
+      await eventually(async () => {
+        expect(await raw.command('PUBSUB', 'NUMSUB', channel)).toEqual([channel, 1]);
+      });
+      await redisson.unlock();
+      const { result, tookMs } = await timed(() => waiter);
+      expect(tookMs).toBeLessThan(4_000);
+      const description = await client.inspect('order');
+      expect(description).toMatchObject({ key: redisson.name, kind: 'lock', holder: result.owner });
+      expect(await client.list()).toMatchObject([{ key: redisson.name, holder: result.owner }]);
+    });
+  });
+}
+
+export function describeInspection(context: Context): void {
+  describe('inspection', () => {
+    it('describes what stands under a name', async () => {
+      const client = await context.client();
+      const raw = await context.raw();
+      const [free, held, simple, list, data] = Array.from({ length: 5 }, () => randomName());
+      const names = { free, held, simple, list, data } as Record<string, string>;
+      const inspect = (which: string) => client.inspect(names[which] as string);
+      expect(await inspect('free')).toEqual({ key: free, kind: 'free' });
+
+      const me = client.owner();
+      const lock = client.getLock(held as string);
+      const hold = await lock.lock({ owner: me, leaseMs: 60_000 });
+      await lock.lock({ owner: me });
+      const description = await inspect('held');
+      expect(description).toEqual({
+        key: held,
+        kind: 'lock',
+        holder: hold.owner,
+        holdCount: 2,
+        remainingMs: expect.any(Number),
+      });
+      const { remainingMs } = description as { remainingMs: number };
+      expect(remainingMs).toBeGreaterThan(55_000);
+      expect(remainingMs).toBeLessThanOrEqual(60_000);
+
+      const redlock = new RedlockByHand(raw, simple as string);
+      await redlock.tryLock(60_000);
+      expect(await inspect('simple')).toMatchObject({ kind: 'simple', holder: redlock.owner });
+      await raw.command('RPUSH', list as string, 'a', 'b');
+      expect(await inspect('list')).toEqual({ key: list, kind: 'other', type: 'list' });
+      await raw.command('HSET', data as string, 'name', 'Ada', 'born', '1815');
+      expect(await inspect('data')).toEqual({ key: data, kind: 'other', type: 'hash' });
+      await raw.command('DEL', list as string, data as string);
+    });
+
+    it('describes a read/write lock: how it is held, by whom and how often', async () => {
+      const client = await context.client();
+      const name = randomName();
+      const lock = client.getReadWriteLock(name);
+      const me = client.owner();
+      const writing = await lock.writeLock().lock({ owner: me, leaseMs: 60_000 });
+      const reading = await lock.readLock().lock({ owner: me, leaseMs: 60_000 });
+      await lock.readLock().lock({ owner: me, leaseMs: 60_000 });
+      const description = await client.inspect(name);
+      expect(description).toEqual({
+        key: name,
+        kind: 'readWrite',
+        mode: 'write',
+        holders: [
+          { holder: writing.owner, holdCount: 1 },
+          { holder: reading.owner, holdCount: 2 },
+        ],
+        remainingMs: expect.any(Number),
+      });
+      const { remainingMs } = description as { remainingMs: number };
+      expect(remainingMs).toBeGreaterThan(55_000);
+      expect(remainingMs).toBeLessThanOrEqual(60_000);
+      await writing.unlock();
+      const other = await lock.readLock().lock();
+      expect(await client.inspect(name)).toMatchObject({
+        mode: 'read',
+        holders: [
+          { holder: reading.owner, holdCount: 2 },
+          { holder: other.owner, holdCount: 1 },
+        ],
+      });
+    });
+
+    it('lists the locks that match a pattern, whoever holds them, and nothing else', async () => {
+      const client = await context.client();
+      const raw = await context.raw();
+      const id = randomName();
+      const hold = await client.getLock(`${id}:a`).lock();
+      const simple = await client.getSimpleLock(`${id}:b`).lock();
+      const redisson = new RedissonByHand(raw, `${id}:c`);
+      await redisson.tryLock();
+      await raw.command('SET', `${id}:d`, 'a cached page', 'PX', 60_000);
+      await raw.command('HSET', `${id}:e`, 'visits', 7);
+      await (await client.getLock(`${id}:f`).lock()).unlock();
+      const writing = await client.getReadWriteLock(`${id}:g`).writeLock().lock();
+      const reading = await client.getReadWriteLock(`${id}:h`).readLock().lock();
+      await raw.command('HSET', `${id}:i`, 'mode', 'read', 'chapter', 7);
+      const found = await client.list(`${id}:*`);
+      expect(found).toMatchObject([
+        { key: `${id}:a`, kind: 'lock', holder: hold.owner, holdCount: 1 },
+        { key: `${id}:b`, kind: 'simple', holder: simple.owner },
+        { key: `${id}:c`, kind: 'lock', holder: redisson.owner, holdCount: 1 },
+        { key: `${id}:g`, kind: 'readWrite', mode: 'write', holders: [{ holder: writing.owner }] },
+        { key: `${id}:h`, kind: 'readWrite', mode: 'read', holders: [{ holder: reading.owner }] },
+      ]);
+      expect(found).toHaveLength(5);
+      expect(await client.list(`${id}:none`)).toEqual([]);
+      expect((await client.list()).map(({ key }) => key)).toEqual(
+        expect.arrayContaining([`${id}:a`, `${id}:b`, `${id}:c`]),
+      );
+      await raw.command('DEL', `${id}:d`, `${id}:e`, `${id}:i`);
+    });
+
+    it('lists no part of a rate limiter or a semaphore, though some are strings that expire', async () => {
+      const client = await context.client();
+      const raw = await context.raw();
+      const id = randomName();
+      const limiter = client.getRateLimiter(id);
+      await limiter.trySetRate({ mode: 'overall', rate: 5, intervalMs: 60_000, keepAliveMs: 60_000 });
+      expect(await limiter.tryAcquire(2)).toBe(true);
+      expect(await raw.command('GET', `{${id}}:value`)).toBe('3');
+      expect(await raw.command('PTTL', `{${id}}:value`)).toBeGreaterThan(0);
+      const semaphore = client.getSemaphore(`${id}:permits`);
+      await semaphore.trySetPermits(3, 60_000);
+      expect(await semaphore.tryAcquire()).toBe(true);
+      expect(await client.list(`*${id}*`)).toEqual([]);
+    });
+
+    it('says what was found out about the server and chosen', async () => {
+      const client = await context.client();
+      const isCluster = context.topology === 'cluster';
+      const raw = await context.raw();
+      const info = String(await raw.command('INFO', 'server'));
+      // Valkey also tells which version of Redis it stands for.
+      const version = /^valkey_version:(.*?)\r?$/m.exec(info) ?? /^redis_version:(.*?)\r?$/m.exec(info);
+      expect(await client.capabilities()).toEqual({
+        library: context.library,
+        topology: context.topology,
+        primaries: isCluster ? 3 : 1,
+        info: true,
+        server: info.includes('valkey_version') ? 'valkey' : 'redis',
+        version: version?.[1],
+        evictionPolicy: expect.any(String),
+        mayEvictLocks: false,
+        persistence: { appendOnly: expect.any(Boolean), failing: false },
+        replicas: { connected: 0, required: 0, obstacle: null, stopsAlone: false },
+        guard: { on: false, graceMs: 30_000, obstacle: null },
+        pubSub: isCluster ? 'sharded' : 'plain',
+        clockSkewMs: expect.any(Number),
+      });
+    });
+  });
+}

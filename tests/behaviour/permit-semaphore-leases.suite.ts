@@ -1,0 +1,274 @@
+/** The leases of permits: kept by the watchdog, given, changed, without end; and how their holder is told. */
+import { describe, expect, it } from 'vitest';
+import { LeaseLostError, NotHeldError, type Permit } from '../../src/index.ts';
+import type { RawView } from '../harness/cluster-connection.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess, ownServer } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import { type Context, describeThrough, onOneServer } from './support/context.ts';
+import { rejection, whenAborted } from './support/moments.ts';
+import {
+  endOf,
+  javaReleases,
+  leftMs,
+  PERMANENT,
+  prepared,
+  serverNow,
+  setOf,
+  stored,
+  WELL_BEFORE_POLL_MS,
+} from './support/permit-semaphore-by-hand.ts';
+import { commandCounts, resetCounts } from './support/server-stats.ts';
+
+/** Long enough that a busy machine renews in time. */
+const WATCHDOG_MS = 1_500;
+
+/** Its holder counts on less time than the server gives it. How late a busy machine is to say so does not matter. */
+async function expectToEndInTime(raw: RawView, name: string, permit: Permit): Promise<void> {
+  const onServerMs = await leftMs(raw, name, permit.id);
+  expect(permit.remainingMs).toBeLessThan(onServerMs);
+}
+
+function describePermitLeases(context: Context): void {
+  describe('a permit without a lease of its own', () => {
+    it('is kept by the watchdog for as long as it is held', async () => {
+      const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
+      const permits = await semaphore.acquireMany(2);
+      const firstEnd = await serverNow(raw).then((now) => now + WATCHDOG_MS);
+      await eventually(async () => (await serverNow(raw)) > firstEnd + WATCHDOG_MS);
+      expect(await semaphore.acquiredPermits()).toBe(2);
+      for (const permit of permits) {
+        permit.assertHeld();
+        expect(permit.remainingMs).toBeLessThanOrEqual(WATCHDOG_MS);
+        expect(await permit.release()).toBe(true);
+      }
+      expect(await stored(raw, name)).toEqual([2, 0]);
+    });
+
+    it('ends for its holder before it can end on the server', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const permit = await semaphore.acquire();
+      expect(permit.remainingMs).toBeLessThanOrEqual(28_300);
+      expect(permit.remainingMs).toBeLessThan(await leftMs(raw, name, permit.id));
+    });
+
+    it.each([
+      { title: 'released elsewhere', act: javaReleases },
+      { title: 'deleted', act: async (raw, name) => raw.command('DEL', name, setOf(name)) },
+    ] as { title: string; act: typeof javaReleases }[])(
+      'that is $title is lost at the next renewal',
+      async ({ act }) => {
+        const { client, raw, name, semaphore } = await prepared(context, 1, { watchdogMs: WATCHDOG_MS });
+        const heard: unknown[] = [];
+        client.on('lost', (event) => heard.push(event));
+        const permit = await semaphore.acquire();
+        await act(raw, name, permit.id);
+        const reason = await whenAborted(permit.signal);
+        expect(reason).toBeInstanceOf(LeaseLostError);
+        expect(reason).toMatchObject({ reason: 'notOwner', owner: permit.id, lockName: name });
+        expect(() => permit.assertHeld()).toThrow(LeaseLostError);
+        expect(permit.remainingMs).toBe(0);
+        expect(await permit.release()).toBe(false);
+        expect(heard).toEqual([{ name, owner: permit.id, reason: 'notOwner' }]);
+      },
+    );
+
+    it('is given back when the client closes, and its holder is told', async () => {
+      const { client, raw, name, semaphore } = await prepared(context, 2);
+      const permits = await semaphore.acquireMany(2);
+      await client.close();
+      for (const permit of permits) {
+        expect(permit.signal.reason).toMatchObject({ reason: 'closed' });
+        expect(await permit.release()).toBe(false);
+      }
+      expect(await stored(raw, name)).toEqual([2, 0]);
+    });
+  });
+
+  describe('a permit with a lease', () => {
+    it('ends, is told of in time, and comes back', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const permit = await semaphore.acquire({ leaseMs: 800 });
+      const end = Number(await endOf(raw, name, permit.id));
+      await expectToEndInTime(raw, name, permit);
+      expect(await whenAborted(permit.signal)).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
+      expect(await stored(raw, name)).toEqual([0, 1]);
+      await using next = await semaphore.acquire();
+      next.assertHeld();
+      expect(await serverNow(raw)).toBeGreaterThanOrEqual(end);
+    });
+
+    it('released by its id when its time is over: given back all the same, and false', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const theirs = (await context.client()).getPermitExpirableSemaphore(name);
+      const permit = await semaphore.acquire({ leaseMs: 100 });
+      const end = Number(await endOf(raw, name, permit.id));
+      await eventually(async () => (await serverNow(raw)) > end);
+      expect(await theirs.tryRelease(permit.id)).toBe(false);
+      expect(await stored(raw, name)).toEqual([1, 0]);
+      expect(await rejection(theirs.getLeaseMs(permit.id))).toBeInstanceOf(NotHeldError);
+      expect(await permit.release()).toBe(false);
+      expect(await stored(raw, name)).toEqual([1, 0]);
+    });
+
+    it('is not renewed by anybody', async () => {
+      const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
+      const leased = await semaphore.acquire({ leaseMs: 60_000 });
+      const end = await endOf(raw, name, leased.id);
+      const renewed = await semaphore.acquire();
+      const firstEnd = Number(await endOf(raw, name, renewed.id));
+      await eventually(async () => Number(await endOf(raw, name, renewed.id)) > firstEnd);
+      expect(await endOf(raw, name, leased.id)).toBe(end);
+    });
+
+    it('is prolonged and cut by its id, and knows it', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const permit = await semaphore.acquire({ leaseMs: 10_000 });
+      expect(await semaphore.updateLease(permit.id, 60_000)).toBe(true);
+      expect(permit.remainingMs).toBeGreaterThan(40_000);
+      expect(permit.remainingMs).toBeLessThan(await leftMs(raw, name, permit.id));
+      expect(await semaphore.getLeaseMs(permit.id)).toBeGreaterThan(permit.remainingMs);
+
+      expect(await semaphore.updateLease(permit.id, 800)).toBe(true);
+      const end = Number(await endOf(raw, name, permit.id));
+      await expectToEndInTime(raw, name, permit);
+      expect(await whenAborted(permit.signal)).toMatchObject({ reason: 'expired' });
+      await eventually(async () => (await serverNow(raw)) > end);
+      expect(await semaphore.updateLease(permit.id, 60_000)).toBe(false);
+      expect(await stored(raw, name)).toEqual([1, 0]);
+    });
+
+    it('has the last of several leases that are asked for at once', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const permit = await semaphore.acquire();
+      const asked = [90_000, 5_000, 40_000].map((leaseMs) => semaphore.updateLease(permit.id, leaseMs));
+      expect(await Promise.all(asked)).toEqual([true, true, true]);
+      const onServer = await leftMs(raw, name, permit.id);
+      expect(onServer).toBeLessThanOrEqual(40_000);
+      expect(onServer).toBeGreaterThan(20_000);
+      expect(permit.remainingMs).toBeLessThan(onServer);
+      expect(permit.remainingMs).toBeGreaterThan(20_000);
+    });
+
+    it('that is not there any more is lost when it is asked for another', async () => {
+      const { raw, name, semaphore } = await prepared(context, 2);
+      const permit = await semaphore.acquire({ leaseMs: 60_000 });
+      const permanent = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
+      for (const { id } of [permit, permanent]) await javaReleases(raw, name, id);
+      expect(await semaphore.updateLease(permit.id, 10_000)).toBe(false);
+      expect(await semaphore.updateLease(permanent.id, Number.POSITIVE_INFINITY)).toBe(false);
+      for (const lost of [permit, permanent]) {
+        expect(lost.signal.reason).toMatchObject({ reason: 'notOwner' });
+        expect(() => lost.assertHeld()).toThrow(LeaseLostError);
+        expect(lost.remainingMs).toBe(0);
+        expect(await lost.release()).toBe(false);
+      }
+    });
+
+    it('takes the place of the watchdog', async () => {
+      const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
+      const permit = await semaphore.acquire();
+      await semaphore.updateLease(permit.id, 3 * WATCHDOG_MS);
+      const end = await endOf(raw, name, permit.id);
+      expect(await whenAborted(permit.signal)).toMatchObject({ reason: 'expired' });
+      expect(await serverNow(raw)).toBeLessThan(Number(end));
+      expect(await endOf(raw, name, permit.id)).toBe(end);
+    });
+  });
+
+  describe('a permit without end', () => {
+    it('stays until it is given back', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const permit = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
+      expect(permit.remainingMs).toBe(Number.POSITIVE_INFINITY);
+      permit.assertHeld();
+      expect(await semaphore.getLeaseMs(permit.id)).toBe(-1);
+      expect(await endOf(raw, name, permit.id)).toBe(PERMANENT);
+      expect(await permit.release()).toBe(true);
+      expect(await permit.release()).toBe(true);
+      expect(() => permit.assertHeld()).toThrow(NotHeldError);
+      expect(await stored(raw, name)).toEqual([1, 0]);
+    });
+
+    it('outlives its client, and is released by its id', async () => {
+      const { client, raw, name, semaphore } = await prepared(context, 1);
+      const { id, signal } = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
+      await client.close();
+      expect(signal.aborted).toBe(false);
+      expect(await stored(raw, name)).toEqual([0, 1]);
+      await (await context.client()).getPermitExpirableSemaphore(name).release(id);
+      expect(await stored(raw, name)).toEqual([1, 0]);
+    });
+
+    it('can be given an end, and an end can be taken away', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1, { watchdogMs: WATCHDOG_MS });
+      const permit = await semaphore.acquire();
+      expect(await semaphore.updateLease(permit.id, Number.POSITIVE_INFINITY)).toBe(true);
+      expect(permit.remainingMs).toBe(Number.POSITIVE_INFINITY);
+      expect(await endOf(raw, name, permit.id)).toBe(PERMANENT);
+      await semaphore.updateLease(permit.id, 700);
+      expect(permit.remainingMs).toBeLessThan(700);
+      await expectToEndInTime(raw, name, permit);
+      expect(await whenAborted(permit.signal)).toMatchObject({ reason: 'expired' });
+    });
+
+    it('goes with its semaphore', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      // Long enough that it is still there when the permit is asked for.
+      await raw.command('PEXPIRE', name, 1_000);
+      const permit = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
+      await eventually(async () => (await raw.command('EXISTS', name, setOf(name))) === 0);
+      expect(await permit.release()).toBe(false);
+      expect(await raw.command('EXISTS', name)).toBe(0);
+    });
+  });
+
+  onOneServer(context, describeWithProcess)('the cost of many permits', () => {
+    it('is shared by their renewals, whichever semaphores they belong to', async () => {
+      const server = await ownServer();
+      const client = await context.client({ watchdogMs: WATCHDOG_MS }, server);
+      const permits: Permit[] = [];
+      for (let i = 0; i < 10; i += 1) {
+        const semaphore = client.getPermitExpirableSemaphore(randomName());
+        await semaphore.trySetPermits(25);
+        permits.push(...(await semaphore.acquireMany(25)));
+      }
+      const renewals = async () => {
+        const counts = await commandCounts(server);
+        return { calls: counts.get('evalsha') ?? 0, renewed: counts.get('zadd') ?? 0 };
+      };
+      await resetCounts(server);
+      await eventually(async () => (await renewals()).renewed >= 2 * 250);
+      const { calls, renewed } = await renewals();
+      // At most a hundred permits in one call; the first and the last batch may be small, and answers are
+      // forgotten in a few more.
+      expect(calls).toBeLessThanOrEqual(Math.ceil(renewed / 100) + 16);
+      for (const permit of permits) permit.assertHeld();
+    });
+
+    it('is one call to take and one to give back', async () => {
+      const server = await ownServer();
+      const client = await context.client({}, server);
+      const semaphore = client.getPermitExpirableSemaphore(randomName());
+      await semaphore.trySetPermits(1);
+      const cycle = async () => {
+        await using _permit = await semaphore.acquire();
+      };
+      await cycle();
+      await resetCounts(server);
+      for (let i = 0; i < 50; i += 1) await cycle();
+      expect((await commandCounts(server)).get('evalsha')).toBe(2 * 50);
+    });
+  });
+
+  it('a thousand leases that end at once come back in one look', async () => {
+    const { raw, name, semaphore } = await prepared(context, 10_000);
+    await semaphore.acquireMany(9_000, { leaseMs: 1 });
+    await eventually(async () => (await semaphore.availablePermits()) === 10_000, {
+      withinMs: WELL_BEFORE_POLL_MS,
+    });
+    expect(await stored(raw, name)).toEqual([10_000, 0]);
+  });
+}
+
+describeThrough('permit-expirable semaphore', describePermitLeases);

@@ -1,0 +1,282 @@
+/** The read/write lock shared with Redisson clients, which are played by hand. */
+import { describe, expect, it } from 'vitest';
+import type { ClientOptions } from '../../src/index.ts';
+import { randomName } from '../harness/names.ts';
+import { eventually } from '../harness/wait.ts';
+import { listenTo } from './support/by-hand.ts';
+import { type Context, describeThrough } from './support/context.ts';
+import { timed, whenAborted } from './support/moments.ts';
+import {
+  fieldsOf,
+  holdKeyOf,
+  RedissonReadWriteByHand,
+  rwChannelOf,
+  rwSubscribersOf,
+} from './support/read-write-lock-by-hand.ts';
+
+const WELL_BEFORE_POLL_MS = 3_000;
+
+async function meeting(context: Context, options?: ClientOptions) {
+  const [client, raw] = [await context.client(options), await context.raw()];
+  const name = randomName();
+  const java = new RedissonReadWriteByHand(raw, name);
+  const lock = client.getReadWriteLock(name);
+  const untilWaiting = () => eventually(async () => (await rwSubscribersOf(raw, name)) === 1);
+  return { client, raw, name, java, lock, untilWaiting };
+}
+
+function describeReadWriteLockWire(context: Context): void {
+  describe('shared with Redisson', () => {
+    it('readers of both read together and keep writers of both out', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      await using reading = await lock.readLock().lock();
+      expect(await java.tryRead()).toBeNull();
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [reading.owner]: '1', [java.reader]: '1' });
+      expect(await java.tryWrite()).toBeGreaterThan(20_000);
+      expect(await lock.writeLock().tryLock()).toBeNull();
+    });
+
+    it('a writer of either keeps everybody else out', async () => {
+      const { java, lock } = await meeting(context);
+      const writing = await lock.writeLock().lock();
+      expect(await java.tryRead()).toBeGreaterThan(20_000);
+      expect(await java.tryWrite()).toBeGreaterThan(20_000);
+      await writing.unlock();
+      expect(await java.tryWrite()).toBeNull();
+      expect(await lock.readLock().tryLock()).toBeNull();
+      expect(await lock.writeLock().tryLock()).toBeNull();
+      await java.unlockWrite();
+      expect(await lock.writeLock().tryLock()).not.toBeNull();
+    });
+
+    it('its read unlock leaves our reader the lock, entered once or several times, with our lease', async () => {
+      const { client, raw, name, java, lock } = await meeting(context);
+      const owner = client.owner();
+      const first = await lock.readLock().lock({ owner, leaseMs: 50_000 });
+      await lock.readLock().lock({ owner, leaseMs: 50_000 });
+      await java.tryRead(90_000);
+      expect(await java.unlockRead()).toBe(false);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [first.owner]: '2' });
+      expect(await raw.command('PTTL', name)).toBeGreaterThan(first.remainingMs);
+      expect(await lock.readLock().getHoldCount({ owner })).toBe(2);
+    });
+
+    it('our read unlock leaves its reader the lock, entered several times, with its lease', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      await java.tryRead(40_000);
+      await java.tryRead(40_000);
+      const reading = await lock.readLock().lock({ leaseMs: 90_000 });
+      expect(await reading.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [java.reader]: '2' });
+      const leftMs = Number(await raw.command('PTTL', name));
+      expect(leftMs).toBeLessThanOrEqual(40_000);
+      expect(leftMs).toBeGreaterThan(30_000);
+      expect(await java.unlockRead()).toBe(false);
+      expect(await java.unlockRead()).toBe(true);
+    });
+
+    it('its releases wake our waiters', async () => {
+      const { java, lock, untilWaiting } = await meeting(context);
+      await java.tryWrite();
+      const reading = lock.readLock().lock();
+      await untilWaiting();
+      const read = await timed(async () => {
+        await java.unlockWrite();
+        return reading;
+      });
+      expect(read.tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
+      await read.result.unlock();
+      await java.tryRead();
+      const writing = lock.writeLock().lock();
+      await untilWaiting();
+      const written = await timed(async () => {
+        await java.unlockRead();
+        return writing;
+      });
+      expect(written.tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
+    });
+
+    it('our releases say what Redisson listens for: 0 of readers, 1 of writers and at a downgrade', async () => {
+      const { client, name, lock } = await meeting(context);
+      const heard = await listenTo(context, rwChannelOf(name));
+      await (await lock.readLock().lock()).unlock();
+      expect(await heard()).toEqual(['0']);
+      await (await lock.writeLock().lock()).unlock();
+      expect(await heard()).toEqual(['0', '1']);
+      const owner = client.owner();
+      const writing = await lock.writeLock().lock({ owner, leaseMs: 30_000 });
+      const reading = await lock.readLock().lock({ owner, leaseMs: 90_000 });
+      await writing.unlock();
+      expect(await heard()).toEqual(['0', '1', '1']);
+      await reading.unlock();
+      expect(await heard()).toEqual(['0', '1', '1', '0']);
+    });
+
+    it('its dead reader stops counting when its lease is over', async () => {
+      const { raw, name, java, lock, untilWaiting } = await meeting(context);
+      await java.tryRead(600);
+      const reading = await lock.readLock().lock({ leaseMs: 60_000 });
+      const writing = lock.writeLock().lock();
+      await untilWaiting();
+      await eventually(async () => (await raw.command('EXISTS', holdKeyOf(name, java.reader, 1))) === 0);
+      const { tookMs, result } = await timed(async () => {
+        await reading.unlock();
+        return writing;
+      });
+      expect(tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'write', [result.owner]: '1' });
+    });
+
+    it('its reader keeps our writers out also when its hold keys are gone and only the lock is renewed', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      await java.tryRead();
+      await java.tryRead();
+      await java.losesHoldKeys();
+      await java.renewRead(30_000, 'none');
+      const writer = lock.writeLock();
+      expect(await writer.tryLock()).toBeNull();
+      expect(await writer.tryLock({ waitMs: 100 })).toBeNull();
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [java.reader]: '2' });
+      await java.unlockRead();
+      expect(await writer.tryLock()).not.toBeNull();
+    });
+
+    it('its reader without hold keys counts as long as another reads, as for Redisson itself', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      const short = await lock.readLock().lock({ leaseMs: 40_000 });
+      await java.tryRead();
+      await java.losesHoldKeys();
+      const long = await lock.readLock().lock({ leaseMs: 90_000 });
+      expect(await long.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [short.owner]: '1', [java.reader]: '1' });
+      const endsAt = (key: string) => raw.command('PEXPIRETIME', key);
+      // The server looks at one and writes the other, and a millisecond may pass between.
+      expect(
+        Math.abs(Number(await endsAt(name)) - Number(await endsAt(holdKeyOf(name, short.owner, 1)))),
+      ).toBeLessThanOrEqual(1);
+      expect(await short.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({});
+    });
+
+    it('its reader that keeps the lock longer than ours did stays when ours leave', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      await java.tryRead();
+      await java.losesHoldKeys();
+      const reading = await lock.readLock().lock({ leaseMs: 10_000 });
+      await java.renewRead(30_000, 'none');
+      expect(await reading.unlock()).toBe(true);
+      expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [java.reader]: '1' });
+      expect(await lock.writeLock().tryLock()).toBeNull();
+    });
+
+    it('its downgraded writer lets our readers in at the next poll at the latest', async () => {
+      const { java, lock } = await meeting(context);
+      await java.tryWrite();
+      await java.tryRead();
+      expect(await lock.readLock().tryLock()).toBeNull();
+      await java.unlockWrite();
+      expect(await lock.readLock().tryLock({ waitMs: 10_000 })).not.toBeNull();
+      expect(await lock.writeLock().tryLock()).toBeNull();
+    });
+
+    it('its reader does not know of our preferred writer and comes in', async () => {
+      const { client, raw, name, java, lock } = await meeting(context);
+      await using reading = await lock.readLock().lock();
+      const giveUp = new AbortController();
+      const preferred = client.getReadWriteLock(name, { prefer: 'writer' });
+      const writing = preferred.writeLock().lock({ signal: giveUp.signal });
+      await eventually(async () => (await raw.command('EXISTS', `holdfast_rwlock_waiting:{${name}}`)) === 1);
+      expect(await lock.readLock().tryLock()).toBeNull();
+      expect(await java.tryRead()).toBeNull();
+      reading.assertHeld();
+      giveUp.abort();
+      await expect(writing).rejects.toBe(giveUp.signal.reason);
+    });
+  });
+
+  describe('beside a watchdog of Redisson, which sets the time of the lock without looking', () => {
+    /** Ours looks every 200 ms. */
+    const QUICK = { watchdogMs: 600 };
+
+    it.each(['own', 'everybody'] as const)(
+      'our lease is given back what it cuts; it renews hold keys: %s',
+      async (whose) => {
+        const { client, raw, name, java, lock } = await meeting(context, QUICK);
+        const owner = client.owner();
+        const hold = await lock.readLock().lock({ owner, leaseMs: 60_000 });
+        await lock.readLock().lock({ owner, leaseMs: 60_000 });
+        await java.tryRead();
+        await java.renewRead(5_000, whose);
+        for (const key of [name, holdKeyOf(name, hold.owner, 1), holdKeyOf(name, hold.owner, 2)]) {
+          await eventually(async () => expect(await raw.command('PTTL', key)).toBeGreaterThan(40_000));
+        }
+        hold.assertHeld();
+      },
+    );
+
+    it('our lease is given back also after a downgrade and an extension', async () => {
+      const { client, raw, name, java, lock } = await meeting(context, QUICK);
+      const owner = client.owner();
+      const writing = await lock.writeLock().lock({ owner });
+      const hold = await lock.readLock().lock({ owner, leaseMs: 5_000 });
+      await writing.unlock();
+      await hold.extend(60_000);
+      await java.tryRead();
+      await java.renewRead(5_000);
+      await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
+    });
+
+    it('our lease is given back also when nothing was read for a while before', async () => {
+      const { raw, name, java, lock } = await meeting(context, QUICK);
+      await (await lock.readLock().lock({ leaseMs: 60_000 })).unlock();
+      const from = performance.now();
+      await eventually(() => performance.now() - from > 1_000, { everyMs: 20 });
+      await lock.readLock().lock({ leaseMs: 60_000 });
+      await java.tryRead();
+      await java.renewRead(5_000);
+      await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
+    });
+
+    it('our lease does not grow by that', async () => {
+      const { raw, name, lock } = await meeting(context, QUICK);
+      const takenAt = performance.now();
+      await lock.readLock().lock({ leaseMs: 60_000 });
+      const endsAt = async () => Number(await raw.command('PEXPIRETIME', name));
+      const endedAt = await endsAt();
+      await eventually(() => performance.now() - takenAt > 2_500, { everyMs: 50 });
+      await raw.command('PEXPIRE', name, 5_000);
+      await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
+      // What a round needs to arrive may come on top, what has passed since the grant may not.
+      expect((await endsAt()) - endedAt).toBeLessThan(1_000);
+    });
+
+    it('a lease that is lost all the same is told', async () => {
+      const { raw, name, lock } = await meeting(context, QUICK);
+      const holds = [
+        await lock.readLock().lock({ leaseMs: 60_000 }),
+        await lock.readLock().lock({ leaseMs: 60_000 }),
+      ];
+      const signals = holds.map(({ signal }) => whenAborted(signal));
+      await raw.command('PEXPIRE', name, 1);
+      for (const reason of await Promise.all(signals)) {
+        expect(reason).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'notOwner' });
+      }
+    });
+
+    it('our release gives the lock what the other readers have', async () => {
+      const { raw, name, java, lock } = await meeting(context);
+      const staying = await lock.readLock().lock({ leaseMs: 60_000 });
+      const leaving = await lock.readLock().lock({ leaseMs: 90_000 });
+      await java.tryRead();
+      await java.renewRead(5_000);
+      await leaving.unlock();
+      const endsAt = (key: string) => raw.command('PEXPIRETIME', key);
+      // The server looks at one and writes the other, and a millisecond may pass between.
+      expect(
+        Math.abs(Number(await endsAt(name)) - Number(await endsAt(holdKeyOf(name, staying.owner, 1)))),
+      ).toBeLessThanOrEqual(1);
+    });
+  });
+}
+
+describeThrough('read/write lock', describeReadWriteLockWire);

@@ -1,4 +1,0 @@
-import { throughNodeRedisCluster } from './context.ts';
-import { describeRedLock } from './red-lock.ts';
-
-describeRedLock(throughNodeRedisCluster);

@@ -1,0 +1,119 @@
+/** A storm over one lock of two JVMs and four Node processes, eight at a time in each, and what it must leave. */
+import { setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { tokenKey } from '../../../src/keys.ts';
+import type { RawReply } from '../../../src/testing/index.ts';
+import { spawnChild, type TestChild } from '../../harness/child.ts';
+import { eventually } from '../../harness/wait.ts';
+import type { Interop } from './context.ts';
+import { JavaLock } from './java-objects.ts';
+import type { JavaPeer } from './java-peer.ts';
+import { keysOf } from './moments.ts';
+import { type StormSettings, tracesOf } from './storm.ts';
+
+const NODE_PROCESSES = 4;
+const AT_A_TIME = 8;
+
+/** Whoever is inside or in line when the time is over still finishes. */
+const CALM_WITHIN_MS = 60_000;
+
+/** For a test around a storm: everybody starts, storms, and finishes. */
+export const STORM_TESTED_WITHIN_MS = 180_000;
+
+/** Tests that run beside this one come first. */
+const NICENESS = 10;
+
+/**
+ * How often every process must have been inside. Eight come by themselves: whoever is in line when the time is over
+ * still gets in. A few more show that it got in while the others fought for it; there are dozens, and of these enough
+ * are left on a machine that is ten times slower.
+ */
+const LEAST_ENTRIES = 10;
+
+/**
+ * With so many in line, whoever holds a fair lock sees who comes next, but for the first and the last. If one language
+ * looked in vain, about two thirds or one third would be left.
+ */
+const FOLLOWED_SHARE = 0.9;
+
+const SCRIPT = fileURLToPath(new URL('../children/storms.ts', import.meta.url));
+
+interface Aftermath {
+  /** How often each process was inside. */
+  readonly entries: Readonly<Record<string, number>>;
+  readonly counted: number;
+  /** How often it was known who had to be the next at a fair lock, and it was. */
+  readonly followed: number;
+  readonly tokens: number[];
+  readonly overtaken: string[];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+/** How often a process was inside, told when its storm is over. */
+async function entriesOf(child: TestChild, runMs: number): Promise<number> {
+  const isOver = () => child.messages.some(({ entries, error }) => entries ?? error);
+  await eventually(isOver, { withinMs: runMs + CALM_WITHIN_MS, everyMs: 100 });
+  const { entries, error } = await child.next();
+  expect(error, child.stderr).toBeUndefined();
+  return sum(entries as number[]);
+}
+
+async function storm(interop: Interop, task: StormSettings): Promise<Aftermath> {
+  const { kind, names, runMs } = task;
+  const tasks = Array.from({ length: AT_A_TIME }, () => task);
+  const args = [interop.place.nodeTarget, tasks].map((each) => JSON.stringify(each));
+  const children = Array.from({ length: NODE_PROCESSES }, () => spawnChild(SCRIPT, { args }));
+  const jvms = await Promise.all([interop.startJava(), interop.startJava()]);
+  for (const child of children) await child.next(({ ready }) => ready === true);
+  // Not earlier: starting up has a limit.
+  for (const { pid } of [...children, ...jvms]) setPriority(pid, NICENESS);
+
+  for (const child of children) child.send({ order: 'storm' });
+  const threadsOf = (jvm: JavaPeer) => tasks.map(() => new JavaLock(jvm, kind, names));
+  const visits = await Promise.all([
+    ...jvms.map(async (jvm, index) => {
+      const entries = await Promise.all(threadsOf(jvm).map((lock) => lock.storm(runMs)));
+      return [`JVM ${index + 1}`, sum(entries)] as const;
+    }),
+    ...children.map(async (child, index) => [`Node ${index + 1}`, await entriesOf(child, runMs)] as const),
+  ]);
+
+  const { command } = interop.place;
+  const [name] = names;
+  const traces = tracesOf(name);
+  const list = async (key: string) => ((await command(key, 'LRANGE', key, 0, -1)) as RawReply[]).map(String);
+  const number = async (key: string) => Number(await command(key, 'GET', key));
+  const kept = [...Object.values(traces), tokenKey(name)];
+  expect((await keysOf(interop, name)).filter((key) => !kept.includes(key))).toEqual([]);
+  return {
+    entries: Object.fromEntries(visits),
+    counted: await number(traces.counter),
+    followed: await number(traces.followed),
+    tokens: (await list(traces.tokens)).map(Number),
+    overtaken: await list(traces.overtaken),
+  };
+}
+
+/** Storms, and demands that nobody was inside with another, came in out of turn, or was left outside. */
+export async function expectOrderInStorm(
+  interop: Interop,
+  title: string,
+  settings: StormSettings,
+): Promise<void> {
+  const { entries, counted, followed, tokens, overtaken } = await storm(interop, settings);
+  const all = sum(Object.values(entries));
+  console.log(`${title}: ${Object.values(entries).join(' + ')} = ${all}`);
+  expect(counted).toBe(all);
+  expect(overtaken).toEqual([]);
+  const isFair = settings.kind === 'fair' || settings.kind === 'nonReentrantFair';
+  if (isFair) expect(followed).toBeGreaterThan(FOLLOWED_SHARE * counted);
+  for (const [who, visits] of Object.entries(entries)) {
+    expect(visits, `${who} got in`).toBeGreaterThanOrEqual(LEAST_ENTRIES);
+  }
+  expect(tokens).toHaveLength(settings.kind === 'fenced' ? counted : 0);
+  expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+}
