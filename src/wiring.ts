@@ -99,8 +99,6 @@ export class Wiring {
       takeBack: (code) => warnings.forget(code),
       channels,
     });
-    const numbers = new OwnerNumbers(id);
-    this.context = { clientId: id, runtime: this.runtime, numbers, sections: new Sections() };
 
     const acknowledgement =
       replicas === 0
@@ -127,13 +125,13 @@ export class Wiring {
     });
     this.#plain = wireWith();
     this.#guarded = wireWith(this.guard);
-    this.synchronizers = {
+    const shared = {
       runtime: this.runtime,
-      numbers,
-      wire: this.#plain,
+      numbers: new OwnerNumbers(id),
       answers: new Answers(clock, this.#plain),
-      crowds: new Crowds(),
     };
+    this.context = { ...shared, clientId: id, sections: new Sections() };
+    this.synchronizers = { ...shared, wire: this.#plain, crowds: new Crowds() };
     const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
     this.renewals = {
       reentrant,

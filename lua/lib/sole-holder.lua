@@ -1,9 +1,14 @@
---- Names the one holder of an exclusive lock and its hold count. A hash with more fields is no such lock,
---- and might be huge: it is not read.
+--- Names the one holder of an exclusive lock and its hold count; false where the hash is no such lock. One with more
+--- fields might be huge: it is not read.
+---
+--- @include lib/is-hold
 local function soleHolder(lock)
   if redis.call('HLEN', lock) ~= 1 then
     return false, 0
   end
   local entry = redis.call('HGETALL', lock)
-  return entry[1], tonumber(entry[2]) or 0
+  if not isHold(entry[1], entry[2], redis.call('PTTL', lock) >= 0) then
+    return false, 0
+  end
+  return entry[1], tonumber(entry[2])
 end

@@ -1,22 +1,26 @@
---- Frees the lock whoever holds it, and wakes the waiters. Anything but a hash is left alone.
+--- Ends the hold of the named holder, and wakes the waiters. Every other holder is left alone.
 ---
---- The answer is remembered for a while: a repeat must not free what somebody took in between.
+--- The answer is remembered: a thread of Redisson comes back under the same field, and a repeat must not end its next
+--- hold.
 ---
 --- @key lock        hash    owner -> hold count; its TTL is the lease
 --- @key answer      string  what this very request was answered
+--- @arg holder      string  who held the lock when the call was made
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  integer
---- @returns { 'released', announced } | { 'free' }
+--- @returns { 'ended', announced }
 --- @include lib/announce
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+--- @include lib/full-memory
+--- @include lib/remember
+local before = recall(answer)
+if before then
+  return before
 end
-if answered == 'free' or redis.call('HLEN', lock) == 0 then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
-  return { 'free' }
+ignoreFullMemory(answer)
+local reply = { 'ended', 1 }
+if redis.call('HDEL', lock, holder) == 1 then
+  reply[2] = announce(publish, channel, '0')
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-return { 'released', announce(publish, channel, '0') }
+remember(answer, rememberMs, reply)
+return reply

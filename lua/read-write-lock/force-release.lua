@@ -1,25 +1,45 @@
---- Frees the lock if it is held in the given mode, whoever holds it, and wakes the waiters.
+--- Ends the holds of the named holders, and wakes the waiters when that frees the lock. Others that read are left alone.
 ---
---- The answer is remembered for a while: a repeat must not free what somebody took in between. Hold keys of readers
---- are left to expire: without a field they mean nothing.
+--- A writer may have begun to read since it was named: then the lock goes on as a read lock, as after its release. The
+--- readers that stay are named in the answer, so that the TTL of the lock can be brought to their leases. Hold keys of
+--- the readers that are ended are left to expire: without a field they mean nothing. The answer is remembered: a thread
+--- of Redisson comes back under the same field, and a repeat must not end its next hold.
 ---
 --- @key lock        hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @key answer      string  what this very request was answered
---- @arg mode        string  read or write
+--- @arg mode        string  how they held the lock when the call was made: read or write
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg message     string
 --- @arg rememberMs  integer
---- @returns { 'released', announced } | { 'free' }
+--- @args holders    string
+--- @returns { 'ended', announced, readers: string... }
 --- @include lib/announce
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+--- @include lib/full-memory
+--- @include lib/list-readers
+--- @include lib/remember
+local before = recall(answer)
+if before then
+  return before
 end
-if answered == 'free' or redis.call('HGET', lock, 'mode') ~= mode then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
-  return { 'free' }
+ignoreFullMemory(answer)
+local ended = 0
+for _, holder in ipairs(holders) do
+  ended = ended + redis.call('HDEL', lock, holder)
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-return { 'released', announce(publish, channel, message) }
+local reply = { 'ended', 1 }
+if ended > 0 then
+  local isFree = redis.call('HLEN', lock) <= 1
+  if isFree then
+    redis.call('DEL', lock)
+  elseif mode == 'write' then
+    redis.call('HSET', lock, 'mode', 'read')
+  end
+  if isFree or mode == 'write' then
+    reply[2] = announce(publish, channel, mode == 'write' and '1' or '0')
+  end
+end
+remember(answer, rememberMs, reply)
+if ended > 0 then
+  listReaders(reply, lock)
+end
+return reply

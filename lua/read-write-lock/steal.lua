@@ -1,4 +1,4 @@
---- Takes the lock for a new writer whoever holds it. A key that is no read/write lock is left alone.
+--- Takes the lock for a new writer from the named holders. When others hold it by now, nothing is taken from anyone.
 ---
 --- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it takes nothing.
 ---
@@ -6,7 +6,8 @@
 --- @key ended    string  there once this owner's hold is over
 --- @arg owner    string
 --- @arg leaseMs  integer
---- @returns { 'held' } | { 'ended' }
+--- @args robbed  string  who held the lock when the call was made
+--- @returns { 'held' } | { 'changed' } | { 'ended' }
 --- @include lib/raise-lease
 --- @include lib/grant-lease
 if leaseMs < 1 then
@@ -19,8 +20,16 @@ end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-if redis.call('HEXISTS', lock, 'mode') ~= redis.call('EXISTS', lock) then
-  return redis.error_reply('ERR the key holds a lock of another kind')
+local mode = redis.call('HGET', lock, 'mode')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
+end
+local others = math.max(0, redis.call('HLEN', lock) - 1)
+for _, holder in ipairs(robbed) do
+  others = others - redis.call('HEXISTS', lock, holder)
+end
+if others > 0 then
+  return { 'changed' }
 end
 redis.call('DEL', lock)
 redis.call('HSET', lock, 'mode', 'write', owner, 1)

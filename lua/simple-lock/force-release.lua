@@ -1,22 +1,28 @@
---- Frees the plain lock whoever holds it, and wakes the waiters. Anything but a string is left alone.
+--- Deletes the plain lock if it still has the named token, and wakes the waiters. Every other token is left alone.
 ---
---- The answer is remembered for a while: a repeat must not free what somebody took in between.
+--- The answer is remembered: libraries may use a token again, and a repeat must not end the next hold.
 ---
 --- @key lock        string  the holder's token; its TTL is the lease
 --- @key answer      string  what this very request was answered
+--- @arg holder      string  the name of the token that was there when the call was made
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  integer
---- @returns { 'released', announced } | { 'free' }
+--- @returns { 'ended', announced }
 --- @include lib/announce
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+--- @include lib/full-memory
+--- @include lib/remember
+--- @include lib/token-name
+local before = recall(answer)
+if before then
+  return before
 end
-if answered == 'free' or not redis.call('GET', lock) then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
-  return { 'free' }
+ignoreFullMemory(answer)
+local reply = { 'ended', 1 }
+local token = redis.call('GET', lock)
+if token and tokenName(token) == holder then
+  redis.call('DEL', lock)
+  reply[2] = announce(publish, channel, '0')
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-return { 'released', announce(publish, channel, '0') }
+remember(answer, rememberMs, reply)
+return reply

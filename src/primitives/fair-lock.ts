@@ -15,6 +15,7 @@ import {
   fairLockRelease,
   lockDescribe,
   lockEnter,
+  lockHolder,
   lockLeave,
 } from '../scripts/generated.ts';
 import { guardedBy } from './guarded.ts';
@@ -114,13 +115,17 @@ export class FairProtocol implements LockProtocol {
     return reply.status === 'released' ? 'released' : 'lost';
   }
 
-  async forceRelease(requestId: string): Promise<'released' | 'free'> {
-    const { driver, publish, rememberMs } = this.#wire;
-    const keys = { lock: this.key, ...this.#queueKeys, answer: endedKey(this.key, requestId) };
-    const args = { silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
+  async holders(): Promise<readonly string[]> {
+    const reply = await lockHolder.run(this.#wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? [] : [reply.holder];
+  }
+
+  async forceRelease([holder = '']: readonly string[], answer: string, rememberMs: number): Promise<void> {
+    const { driver, publish } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, answer };
+    const args = { holder, silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
     const reply = await fairLockForceRelease.run(driver, keys, args);
-    if (reply.status === 'released') this.#wire.announced(reply.announced);
-    return reply.status;
+    this.#wire.announced(reply.announced);
   }
 
   async describe(): Promise<LockState> {

@@ -1,10 +1,8 @@
-import type { OwnerNumbers, Sections } from '../runtime/owner.ts';
-import type { Runtime } from '../runtime/runtime.ts';
+import type { Sections } from '../runtime/owner.ts';
+import type { RequestContext } from './requests.ts';
 
 /** What every lock of a client shares. */
-export interface LockContext {
+export interface LockContext extends RequestContext {
   readonly clientId: string;
-  readonly runtime: Runtime;
-  readonly numbers: OwnerNumbers;
   readonly sections: Sections;
 }

@@ -84,7 +84,12 @@ export interface Lock<H extends Hold = Hold> {
    * @throws NotHeldError when that owner does not hold the lock, or has lost it
    */
   unlock(options?: OwnerOption): Promise<void>;
-  /** Frees the lock whoever holds it. Answers whether anybody did. */
+  /**
+   * Frees the lock whoever holds it at the time of the call. Answers whether anybody did. An owner that takes the lock
+   * after the call keeps it, however late the server hears of the call.
+   *
+   * @throws DriverError when the key holds something that is not a lock; it is left untouched
+   */
   forceUnlock(): Promise<boolean>;
   /** Whether anybody holds the lock. */
   isLocked(): Promise<boolean>;

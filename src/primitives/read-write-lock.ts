@@ -10,10 +10,10 @@ import { persist } from '../runtime/persist.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import { readWriteLockHolders } from '../scripts/generated.ts';
 import { ExclusiveLock } from './exclusive-lock.ts';
+import { tenuresOf } from './force-unlock.ts';
 import type { Lock } from './lock.ts';
 import type { LockContext } from './lock-context.ts';
 import { ReadProtocol } from './read-protocol.ts';
-import { ReadWriteProtocol } from './read-write-protocol.ts';
 import type { Wire } from './wire.ts';
 import { WriteProtocol, type WriteStyle } from './write-protocol.ts';
 
@@ -98,17 +98,9 @@ export class TwoSidedLock implements ReadWriteLock {
   stolenLock(): Lock {
     const { runtime } = this.#context;
     const key = this.#wire.rawName(this.name);
-    const tellRobbed = (thief: string) => {
-      for (const tenure of [...runtime.tenures]) {
-        const { protocol, owner } = tenure;
-        const isRobbed = protocol.key === key && protocol instanceof ReadWriteProtocol && owner !== thief;
-        if (isRobbed) tenure.lose('forced');
-      }
-    };
     const onStolen = (thief: string) => {
-      tellRobbed(thief);
-      // What was granted just before the theft may take some more turns to become a hold.
-      setImmediate(() => tellRobbed(thief));
+      // The thief alone has it: every other hold of this client is over, taken away just now or before.
+      for (const tenure of tenuresOf(runtime, key)) if (tenure.owner !== thief) tenure.lose('forced');
     };
     return this.#writeLock({ onStolen });
   }

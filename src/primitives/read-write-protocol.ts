@@ -7,13 +7,14 @@
  * then asked about their hold keys. What each side says for itself is in `read-protocol.ts` and `write-protocol.ts`.
  */
 import { DriverError } from '../errors.ts';
-import { endedKey, readHoldKey, readWriteChannel } from '../keys.ts';
+import { readHoldKey, readWriteChannel } from '../keys.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { LockState, Renew } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import {
   readWriteLockDescribe as describeScript,
   readWriteLockForceRelease as forceReleaseScript,
+  readWriteLockHolders as holdersScript,
   readWriteLockSweep as sweepScript,
 } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';
@@ -61,14 +62,18 @@ export abstract class ReadWriteProtocol {
     this.#mode = mode;
   }
 
-  async forceRelease(requestId: string): Promise<'released' | 'free'> {
-    const { driver, publish, rememberMs } = this.wire;
-    const keys = { lock: this.key, answer: endedKey(this.key, requestId) };
-    const message = this.#mode === 'read' ? '0' : '1';
-    const args = { mode: this.#mode, publish, channel: this.channel, message, rememberMs };
-    const reply = await forceReleaseScript.run(driver, keys, args);
-    if (reply.status === 'released') this.wire.announced(reply.announced);
-    return reply.status;
+  /** Those of this side. With the writer go the read holds that only it can have. */
+  async holders(): Promise<readonly string[]> {
+    const reply = await holdersScript.run(this.wire.driver, { lock: this.key }, {});
+    return reply.status === 'held' && reply.mode === this.#mode ? reply.holders : [];
+  }
+
+  async forceRelease(holders: readonly string[], answer: string, rememberMs: number): Promise<void> {
+    const { driver, publish } = this.wire;
+    const args = { mode: this.#mode, publish, channel: this.channel, rememberMs, holders };
+    const reply = await forceReleaseScript.run(driver, { lock: this.key, answer }, args);
+    this.wire.announced(reply.announced);
+    await this.tidy(reply.readers);
   }
 
   /** Of this side only: while another owner writes, the read lock is not locked. */
@@ -83,13 +88,6 @@ export abstract class ReadWriteProtocol {
   async obstacle(): Promise<LockState> {
     const state = await this.#look();
     return state.status === 'free' ? FREE : state;
-  }
-
-  async reach(): Promise<readonly string[]> {
-    const state = await this.#look();
-    if (state.status === 'free' || state.mode !== this.#mode) return [];
-    // With the writer go the read holds that only it can have.
-    return this.#mode === 'read' ? [this.identity] : [this.identity, this.identityOf('read')];
   }
 
   protected identityOf(mode: Mode): string {

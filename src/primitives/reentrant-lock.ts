@@ -12,6 +12,7 @@ import {
   lockDescribe,
   lockEnter,
   lockForceRelease,
+  lockHolder,
   lockLeave,
   lockReclaim,
   lockRelease,
@@ -25,6 +26,7 @@ export const REENTRANT_SCRIPTS = {
   acquire: lockAcquire,
   release: lockRelease,
   renew: lockRenew,
+  holder: lockHolder,
   forceRelease: lockForceRelease,
   describe: lockDescribe,
 };

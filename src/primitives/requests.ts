@@ -24,6 +24,9 @@ export interface SynchronizerContext {
   readonly crowds: Crowds;
 }
 
+/** What requests need of it; locks have that too. */
+export type RequestContext = Pick<SynchronizerContext, 'runtime' | 'numbers' | 'answers'>;
+
 /** Where the answer of a request is remembered, and for how long. */
 export interface Memory {
   readonly answer: string;
@@ -31,12 +34,12 @@ export interface Memory {
 }
 
 export class Requests {
-  readonly #context: SynchronizerContext;
+  readonly #context: RequestContext;
   readonly #name: string;
   readonly #key: string;
 
   /** @param name the user's name, for messages */
-  constructor(context: SynchronizerContext, name: string, key: string) {
+  constructor(context: RequestContext, name: string, key: string) {
     this.#context = context;
     this.#name = name;
     this.#key = key;

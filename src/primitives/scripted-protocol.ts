@@ -1,5 +1,5 @@
 /**
- * What the kinds of exclusive locks have in common when they speak to the server: five scripts that differ
+ * What the kinds of exclusive locks have in common when they speak to the server: six scripts that differ
  * in how the key is laid out and agree in what they take and answer.
  */
 import { DriverError } from '../errors.ts';
@@ -10,6 +10,7 @@ import type {
   lockAcquire,
   lockDescribe,
   lockForceRelease,
+  lockHolder,
   lockRelease,
   lockRenew,
 } from '../scripts/generated.ts';
@@ -19,6 +20,7 @@ export interface LockScripts {
   readonly acquire: typeof lockAcquire;
   readonly release: typeof lockRelease;
   readonly renew: typeof lockRenew;
+  readonly holder: typeof lockHolder;
   readonly forceRelease: typeof lockForceRelease;
   readonly describe: typeof lockDescribe;
 }
@@ -74,13 +76,16 @@ export abstract class ScriptedProtocol implements LockProtocol {
     return reply.status;
   }
 
-  async forceRelease(requestId: string): Promise<'released' | 'free'> {
-    const { driver, publish, rememberMs } = this.wire;
-    const keys = { lock: this.key, answer: endedKey(this.key, requestId) };
-    const args = { publish, channel: this.channel, rememberMs };
-    const reply = await this.#scripts.forceRelease.run(driver, keys, args);
-    if (reply.status === 'released') this.wire.announced(reply.announced);
-    return reply.status;
+  async holders(): Promise<readonly string[]> {
+    const reply = await this.#scripts.holder.run(this.wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? [] : [reply.holder];
+  }
+
+  async forceRelease([holder = '']: readonly string[], answer: string, rememberMs: number): Promise<void> {
+    const { driver, publish } = this.wire;
+    const args = { holder, publish, channel: this.channel, rememberMs };
+    const reply = await this.#scripts.forceRelease.run(driver, { lock: this.key, answer }, args);
+    this.wire.announced(reply.announced);
   }
 
   async describe(): Promise<LockState> {

@@ -12,6 +12,7 @@ import {
   simpleLockAcquire,
   simpleLockDescribe,
   simpleLockForceRelease,
+  simpleLockHolder,
   simpleLockReclaim,
   simpleLockRelease,
   simpleLockRenew,
@@ -24,6 +25,7 @@ export const SIMPLE_SCRIPTS = {
   acquire: simpleLockAcquire,
   release: simpleLockRelease,
   renew: simpleLockRenew,
+  holder: simpleLockHolder,
   forceRelease: simpleLockForceRelease,
   describe: simpleLockDescribe,
 };

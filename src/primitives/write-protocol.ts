@@ -9,6 +9,7 @@ import type { Owner } from '../runtime/owner.ts';
 import { POLL_MS } from '../runtime/poll.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
 import {
+  readWriteLockHolders as holdersScript,
   lockEnter,
   lockLeave,
   readWriteLockSteal as stealScript,
@@ -65,23 +66,15 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
   }
 
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
-    const { granting } = this.wire;
-    const [lock, ended] = [this.key, endedKey(this.key, owner)];
     const { onStolen } = this.#style;
-    if (onStolen !== undefined) {
-      const stealing = granting.lock(this, stealScript, { lock, ended }, { owner, leaseMs });
-      const reply = await stealing.catch((error: unknown) => {
-        // It was taken from them all the same, though too few replicas know for the thief to keep it.
-        if (error instanceof ReplicationError) onStolen(owner);
-        throw error;
-      });
-      if (reply.status === 'ended') throw this.ended(owner);
-      if (reply.status === 'held') onStolen(owner);
-      return reply;
-    }
-    const keys = { lock, ended, waiting: waitingWritersKey(this.key) };
+    if (onStolen !== undefined) return this.#steal(owner, leaseMs, onStolen);
+    const keys = {
+      lock: this.key,
+      ended: endedKey(this.key, owner),
+      waiting: waitingWritersKey(this.key),
+    };
     const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
-    const reply = await granting.lock(this, writeAcquireScript, keys, args);
+    const reply = await this.wire.granting.lock(this, writeAcquireScript, keys, args);
     if (reply.status === 'ended') throw this.ended(owner);
     // The owner may have begun to read after this was begun.
     if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);
@@ -110,6 +103,25 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
       await this.tidy(reply.readers);
     }
     return reply.status;
+  }
+
+  /** Bound to the holders that are there now, so that a copy that arrives late robs nobody else. */
+  async #steal(owner: string, leaseMs: number, onStolen: (thief: string) => void): Promise<AcquireAnswer> {
+    const { driver, granting } = this.wire;
+    const found = await holdersScript.run(driver, { lock: this.key }, {});
+    const robbed = found.status === 'free' ? [] : found.holders;
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const stealing = granting.lock(this, stealScript, keys, { owner, leaseMs, robbed });
+    const reply = await stealing.catch((error: unknown) => {
+      // It was taken from them all the same, though too few replicas know for the thief to keep it.
+      if (error instanceof ReplicationError) onStolen(owner);
+      throw error;
+    });
+    if (reply.status === 'ended') throw this.ended(owner);
+    // Others came in since: they are looked up at once.
+    if (reply.status === 'changed') return { status: 'busy', remainingMs: 0 };
+    if (reply.status === 'held') onStolen(owner);
+    return reply;
   }
 
   /** A writer waits until all readers are out. Who waits for itself waits for ever. */

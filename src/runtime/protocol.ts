@@ -92,10 +92,10 @@ export interface LockProtocol extends TenureProtocol {
   acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer>;
   enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   leave(owner: string, count: number): Promise<'held' | 'lost'>;
-  /** Ends the hold of whoever has it. The request id tells a repeat from a second wish. */
-  forceRelease(requestId: string): Promise<'released' | 'free'>;
-  /** Where a forced release may leave holds of the key alone: the identities it would end, as things are now. */
-  reach?(): Promise<readonly string[]>;
+  /** Names the holders that a forced release would end, as things are now. A key that holds no lock is refused. */
+  holders(): Promise<readonly string[]>;
+  /** Ends these holders and no other. The answer is kept under its key, so that a repeat ends nobody who came back. */
+  forceRelease(holders: readonly string[], answer: string, rememberMs: number): Promise<void>;
   /** Where many hold it, the holder named is this owner if it is one of them. */
   describe(owner?: string): Promise<LockState>;
   /** What keeps others out, where that is not what `describe` tells. */

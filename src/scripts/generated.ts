@@ -499,22 +499,20 @@ return { 'queued', -1 }
 `,
 });
 
-/** Frees the lock whoever holds it, and calls the next in line. Anything but a hash is left alone. */
+/** Ends the hold of the named holder, and calls the next in line. Every other holder is left alone. */
 export const fairLockForceRelease = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; answer: string },
-  { silentMs: number; publish: string; channel: string; rememberMs: number },
-  | { status: 'released'; announced: number }
-  | { status: 'free' }
+  { holder: string; silentMs: number; publish: string; channel: string; rememberMs: number },
+  | { status: 'ended'; announced: number }
 >({
   name: 'fair-lock/force-release',
-  sha1: '803045f7dda1f4d2b4af6df240d9c3ed9dc9eb22',
+  sha1: 'cbe0d546de92427bb6ec6000d29d31f1eed07644',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
-  args: [['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  args: [['holder', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
-    released: [['announced', 'integer']],
-    free: [],
+    ended: [['announced', 'integer']],
   },
-  source: `if #KEYS ~= 5 or #ARGV ~= 4 then
+  source: `if #KEYS ~= 5 or #ARGV ~= 5 then
   return redis.error_reply('ERR holdfast fair-lock/force-release: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
@@ -522,11 +520,12 @@ local queue = KEYS[2]
 local timeouts = KEYS[3]
 local seen = KEYS[4]
 local answer = KEYS[5]
-local silentMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
+local holder = ARGV[1]
+local silentMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not silentMs or math.abs(silentMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/force-release: silentMs is not a safe integer') end
-local publish = ARGV[2]
-local channel = ARGV[3]
-local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+local publish = ARGV[3]
+local channel = ARGV[4]
+local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/force-release: rememberMs is not a safe integer') end
 local function nowMs()
   local time = redis.call('TIME')
@@ -621,18 +620,35 @@ local function callHead(head, publish, channel)
   end
   return announce(publish, channel .. ':' .. head, '0')
 end
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
 end
-if answered == 'free' or redis.call('HLEN', lock) == 0 then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
-  return { 'free' }
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
-return { 'released', callHead(head, publish, channel) }
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'ended', 1 }
+if redis.call('HDEL', lock, holder) == 1 then
+  local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
+  reply[2] = callHead(head, publish, channel)
+end
+remember(answer, rememberMs, reply)
+return reply
 `,
 });
 
@@ -1428,7 +1444,7 @@ export const inspectDescribe = defineScript<
   | { status: 'other'; type: string }
 >({
   name: 'inspect/describe',
-  sha1: '0572700798d2b59b26c427bd9231408d053c46c4',
+  sha1: '0175343e8bd43d84ac503ecdc9ff7d8917206e3a',
   keys: ['lock'],
   args: [],
   replies: {
@@ -1452,12 +1468,19 @@ local function listReaders(reply, lock)
   end
   return reply
 end
+local function isHold(field, count, hasExpiry)
+  local isOwner = string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%d')
+  return string.find(count, '^[1-9]%d*$') and (hasExpiry or isOwner)
+end
 local function soleHolder(lock)
   if redis.call('HLEN', lock) ~= 1 then
     return false, 0
   end
   local entry = redis.call('HGETALL', lock)
-  return entry[1], tonumber(entry[2]) or 0
+  if not isHold(entry[1], entry[2], redis.call('PTTL', lock) >= 0) then
+    return false, 0
+  end
+  return entry[1], tonumber(entry[2])
 end
 local function shortText(value)
   return string.sub(value, 1, 128)
@@ -1667,7 +1690,7 @@ export const lockDescribe = defineScript<
   | { status: 'locked'; remainingMs: number; holder: string | null }
 >({
   name: 'lock/describe',
-  sha1: '5d8156e52b291ff647cb2f53cc1f231ccbf56b7d',
+  sha1: 'c61239d1b19cf67c24bb9c8f12666b9e90ca9c88',
   keys: ['lock'],
   args: [],
   replies: {
@@ -1678,12 +1701,19 @@ export const lockDescribe = defineScript<
   return redis.error_reply('ERR holdfast lock/describe: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
+local function isHold(field, count, hasExpiry)
+  local isOwner = string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%d')
+  return string.find(count, '^[1-9]%d*$') and (hasExpiry or isOwner)
+end
 local function soleHolder(lock)
   if redis.call('HLEN', lock) ~= 1 then
     return false, 0
   end
   local entry = redis.call('HGETALL', lock)
-  return entry[1], tonumber(entry[2]) or 0
+  if not isHold(entry[1], entry[2], redis.call('PTTL', lock) >= 0) then
+    return false, 0
+  end
+  return entry[1], tonumber(entry[2])
 end
 if redis.call('HLEN', lock) == 0 then
   return { 'free' }
@@ -1732,29 +1762,28 @@ return { 'held' }
 `,
 });
 
-/** Frees the lock whoever holds it, and wakes the waiters. Anything but a hash is left alone. */
+/** Ends the hold of the named holder, and wakes the waiters. Every other holder is left alone. */
 export const lockForceRelease = defineScript<
   { lock: string; answer: string },
-  { publish: string; channel: string; rememberMs: number },
-  | { status: 'released'; announced: number }
-  | { status: 'free' }
+  { holder: string; publish: string; channel: string; rememberMs: number },
+  | { status: 'ended'; announced: number }
 >({
   name: 'lock/force-release',
-  sha1: '6a42314f048795e73de133a0d4f05b01cc4c4887',
+  sha1: '0c639d1cd6193b3fba6825817553ed671f81beeb',
   keys: ['lock', 'answer'],
-  args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
-    released: [['announced', 'integer']],
-    free: [],
+    ended: [['announced', 'integer']],
   },
-  source: `if #KEYS ~= 2 or #ARGV ~= 3 then
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
   return redis.error_reply('ERR holdfast lock/force-release: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
 local answer = KEYS[2]
-local publish = ARGV[1]
-local channel = ARGV[2]
-local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+local holder = ARGV[1]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast lock/force-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -1766,17 +1795,78 @@ local function announce(publish, channel, message)
   end
   return 0
 end
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
 end
-if answered == 'free' or redis.call('HLEN', lock) == 0 then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'ended', 1 }
+if redis.call('HDEL', lock, holder) == 1 then
+  reply[2] = announce(publish, channel, '0')
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Names the holder, for a call that will end exactly this one. What is no lock is refused. */
+export const lockHolder = defineScript<
+  { lock: string },
+  Record<string, never>,
+  | { status: 'free' }
+  | { status: 'held'; holder: string }
+>({
+  name: 'lock/holder',
+  sha1: '741c6e5774b752f499e9575599ec60218e47d371',
+  keys: ['lock'],
+  args: [],
+  replies: {
+    free: [],
+    held: [['holder', 'string']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast lock/holder: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local function isHold(field, count, hasExpiry)
+  local isOwner = string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%d')
+  return string.find(count, '^[1-9]%d*$') and (hasExpiry or isOwner)
+end
+local function soleHolder(lock)
+  if redis.call('HLEN', lock) ~= 1 then
+    return false, 0
+  end
+  local entry = redis.call('HGETALL', lock)
+  if not isHold(entry[1], entry[2], redis.call('PTTL', lock) >= 0) then
+    return false, 0
+  end
+  return entry[1], tonumber(entry[2])
+end
+if redis.call('HLEN', lock) == 0 then
   return { 'free' }
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-return { 'released', announce(publish, channel, '0') }
+local holder = soleHolder(lock)
+if not holder then
+  return redis.error_reply('WRONGTYPE the key holds a hash that is not a lock')
+end
+return { 'held', holder }
 `,
 });
 
@@ -4081,22 +4171,20 @@ return { 'locked', redis.call('PTTL', lock), mode, redis.call('HLEN', lock) - 1,
 `,
 });
 
-/** Frees the lock if it is held in the given mode, whoever holds it, and wakes the waiters. */
+/** Ends the holds of the named holders, and wakes the waiters when that frees the lock. Others that read are left alone. */
 export const readWriteLockForceRelease = defineScript<
   { lock: string; answer: string },
-  { mode: string; publish: string; channel: string; message: string; rememberMs: number },
-  | { status: 'released'; announced: number }
-  | { status: 'free' }
+  { mode: string; publish: string; channel: string; rememberMs: number; holders: readonly string[] },
+  | { status: 'ended'; announced: number; readers: string[] }
 >({
   name: 'read-write-lock/force-release',
-  sha1: 'a859a176dcb129729afdd0a5f1042f0033a9ed6b',
+  sha1: '2acd36d655f569aca4f1950d2b1ad5db18844c8b',
   keys: ['lock', 'answer'],
-  args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['message', 'string'], ['rememberMs', 'integer']],
+  args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['holders', 'string...']],
   replies: {
-    released: [['announced', 'integer']],
-    free: [],
+    ended: [['announced', 'integer'], ['readers', 'string...']],
   },
-  source: `if #KEYS ~= 2 or #ARGV ~= 5 then
+  source: `if #KEYS ~= 2 or #ARGV < 4 then
   return redis.error_reply('ERR holdfast read-write-lock/force-release: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
@@ -4104,9 +4192,12 @@ local answer = KEYS[2]
 local mode = ARGV[1]
 local publish = ARGV[2]
 local channel = ARGV[3]
-local message = ARGV[4]
-local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/force-release: rememberMs is not a safe integer') end
+local holders = {}
+for i = 5, #ARGV do
+  holders[i - 4] = ARGV[i]
+end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
   if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
@@ -4117,47 +4208,101 @@ local function announce(publish, channel, message)
   end
   return 0
 end
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
 end
-if answered == 'free' or redis.call('HGET', lock, 'mode') ~= mode then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
-  return { 'free' }
+local function listReaders(reply, lock)
+  local fields = redis.call('HGETALL', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and string.match(fields[i + 1], '^%d+$') then
+      reply[#reply + 1] = fields[i]
+      reply[#reply + 1] = fields[i + 1]
+    end
+  end
+  return reply
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-return { 'released', announce(publish, channel, message) }
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local ended = 0
+for _, holder in ipairs(holders) do
+  ended = ended + redis.call('HDEL', lock, holder)
+end
+local reply = { 'ended', 1 }
+if ended > 0 then
+  local isFree = redis.call('HLEN', lock) <= 1
+  if isFree then
+    redis.call('DEL', lock)
+  elseif mode == 'write' then
+    redis.call('HSET', lock, 'mode', 'read')
+  end
+  if isFree or mode == 'write' then
+    reply[2] = announce(publish, channel, mode == 'write' and '1' or '0')
+  end
+end
+remember(answer, rememberMs, reply)
+if ended > 0 then
+  listReaders(reply, lock)
+end
+return reply
 `,
 });
 
-/** Names everyone who holds the lock, readers and writer. */
+/** Names everyone who holds the lock, readers and writer. What is no read/write lock is refused. */
 export const readWriteLockHolders = defineScript<
   { lock: string },
   Record<string, never>,
   | { status: 'free' }
-  | { status: 'held'; holders: string[] }
+  | { status: 'held'; mode: string; holders: string[] }
 >({
   name: 'read-write-lock/holders',
-  sha1: 'ee17069ffa0cd004336f881fcc477db680fbadac',
+  sha1: '624976a5f5cdc3630be8cece12394baf98cbbc7e',
   keys: ['lock'],
   args: [],
   replies: {
     free: [],
-    held: [['holders', 'string...']],
+    held: [['mode', 'string'], ['holders', 'string...']],
   },
   source: `if #KEYS ~= 1 or #ARGV ~= 0 then
   return redis.error_reply('ERR holdfast read-write-lock/holders: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
-if redis.call('HEXISTS', lock, 'mode') == 0 then
+local function isHold(field, count, hasExpiry)
+  local isOwner = string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%d')
+  return string.find(count, '^[1-9]%d*$') and (hasExpiry or isOwner)
+end
+local mode = redis.call('HGET', lock, 'mode')
+if not mode and redis.call('EXISTS', lock) == 0 then
   return { 'free' }
 end
-local reply = { 'held' }
-for _, field in ipairs(redis.call('HKEYS', lock)) do
-  if field ~= 'mode' then
-    reply[#reply + 1] = field
+local hasExpiry = redis.call('PTTL', lock) >= 0
+local reply = { 'held', mode }
+local isLock = mode == 'read' or mode == 'write'
+local fields = isLock and redis.call('HGETALL', lock) or {}
+for i = 1, #fields, 2 do
+  if fields[i] ~= 'mode' then
+    reply[#reply + 1] = fields[i]
+    isLock = isLock and isHold(fields[i], fields[i + 1], hasExpiry)
   end
+end
+if not isLock or #reply == 2 then
+  return redis.error_reply('WRONGTYPE the key holds a hash that is not a read/write lock')
 end
 return reply
 `,
@@ -4720,22 +4865,24 @@ return reply
 `,
 });
 
-/** Takes the lock for a new writer whoever holds it. A key that is no read/write lock is left alone. */
+/** Takes the lock for a new writer from the named holders. When others hold it by now, nothing is taken from anyone. */
 export const readWriteLockSteal = defineScript<
   { lock: string; ended: string },
-  { owner: string; leaseMs: number },
+  { owner: string; leaseMs: number; robbed: readonly string[] },
   | { status: 'held' }
+  | { status: 'changed' }
   | { status: 'ended' }
 >({
   name: 'read-write-lock/steal',
-  sha1: '3400fe59982b294ee71cc65e1c316ac0c0e7fca4',
+  sha1: 'a53798b6f5845ca4ad4941cfce10be5ff6c5334c',
   keys: ['lock', 'ended'],
-  args: [['owner', 'string'], ['leaseMs', 'integer']],
+  args: [['owner', 'string'], ['leaseMs', 'integer'], ['robbed', 'string...']],
   replies: {
     held: [],
+    changed: [],
     ended: [],
   },
-  source: `if #KEYS ~= 2 or #ARGV ~= 2 then
+  source: `if #KEYS ~= 2 or #ARGV < 2 then
   return redis.error_reply('ERR holdfast read-write-lock/steal: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
@@ -4743,6 +4890,10 @@ local ended = KEYS[2]
 local owner = ARGV[1]
 local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast read-write-lock/steal: leaseMs is not a safe integer') end
+local robbed = {}
+for i = 3, #ARGV do
+  robbed[i - 2] = ARGV[i]
+end
 local function raiseLease(key, leaseMs)
   redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
 end
@@ -4767,8 +4918,16 @@ end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-if redis.call('HEXISTS', lock, 'mode') ~= redis.call('EXISTS', lock) then
-  return redis.error_reply('ERR the key holds a lock of another kind')
+local mode = redis.call('HGET', lock, 'mode')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
+end
+local others = math.max(0, redis.call('HLEN', lock) - 1)
+for _, holder in ipairs(robbed) do
+  others = others - redis.call('HEXISTS', lock, holder)
+end
+if others > 0 then
+  return { 'changed' }
 end
 redis.call('DEL', lock)
 redis.call('HSET', lock, 'mode', 'write', owner, 1)
@@ -5781,29 +5940,28 @@ return { 'locked', redis.call('PTTL', lock), shortText(holder) }
 `,
 });
 
-/** Frees the plain lock whoever holds it, and wakes the waiters. Anything but a string is left alone. */
+/** Deletes the plain lock if it still has the named token, and wakes the waiters. Every other token is left alone. */
 export const simpleLockForceRelease = defineScript<
   { lock: string; answer: string },
-  { publish: string; channel: string; rememberMs: number },
-  | { status: 'released'; announced: number }
-  | { status: 'free' }
+  { holder: string; publish: string; channel: string; rememberMs: number },
+  | { status: 'ended'; announced: number }
 >({
   name: 'simple-lock/force-release',
-  sha1: '78fce44e8e5ddea1828f02544655e8e900ac8da9',
+  sha1: 'fdb8e104f4c13c05740cdb3e0ebe2a1d7682920e',
   keys: ['lock', 'answer'],
-  args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
+  args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
-    released: [['announced', 'integer']],
-    free: [],
+    ended: [['announced', 'integer']],
   },
-  source: `if #KEYS ~= 2 or #ARGV ~= 3 then
+  source: `if #KEYS ~= 2 or #ARGV ~= 4 then
   return redis.error_reply('ERR holdfast simple-lock/force-release: wrong number of keys or arguments')
 end
 local lock = KEYS[1]
 local answer = KEYS[2]
-local publish = ARGV[1]
-local channel = ARGV[2]
-local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+local holder = ARGV[1]
+local publish = ARGV[2]
+local channel = ARGV[3]
+local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast simple-lock/force-release: rememberMs is not a safe integer') end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -5815,17 +5973,78 @@ local function announce(publish, channel, message)
   end
   return 0
 end
-local answered = redis.call('GET', answer)
-if answered == 'released' then
-  return { 'released', 1 }
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
 end
-if answered == 'free' or not redis.call('GET', lock) then
-  redis.pcall('SET', answer, 'free', 'PX', rememberMs)
+local function recall(answer)
+  local text = redis.call('GET', answer)
+  if not text then
+    return nil
+  end
+  return cjson.decode(text)
+end
+local function remember(answer, rememberMs, reply)
+  local words = {}
+  for i, word in ipairs(reply) do
+    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  end
+  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+end
+local function tokenName(token)
+  if #token > 128 or string.find(token, '[^\\32-\\126]') then
+    return redis.sha1hex(token)
+  end
+  return token
+end
+local before = recall(answer)
+if before then
+  return before
+end
+ignoreFullMemory(answer)
+local reply = { 'ended', 1 }
+local token = redis.call('GET', lock)
+if token and tokenName(token) == holder then
+  redis.call('DEL', lock)
+  reply[2] = announce(publish, channel, '0')
+end
+remember(answer, rememberMs, reply)
+return reply
+`,
+});
+
+/** Names the holder's token, for a call that will end exactly this hold. */
+export const simpleLockHolder = defineScript<
+  { lock: string },
+  Record<string, never>,
+  | { status: 'free' }
+  | { status: 'held'; holder: string }
+>({
+  name: 'simple-lock/holder',
+  sha1: 'e39f1f47cc4eae1a825c6da6992e4ae1e44f2e41',
+  keys: ['lock'],
+  args: [],
+  replies: {
+    free: [],
+    held: [['holder', 'string']],
+  },
+  source: `if #KEYS ~= 1 or #ARGV ~= 0 then
+  return redis.error_reply('ERR holdfast simple-lock/holder: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local function tokenName(token)
+  if #token > 128 or string.find(token, '[^\\32-\\126]') then
+    return redis.sha1hex(token)
+  end
+  return token
+end
+local token = redis.call('GET', lock)
+if not token then
   return { 'free' }
 end
-redis.call('DEL', lock)
-redis.pcall('SET', answer, 'released', 'PX', rememberMs)
-return { 'released', announce(publish, channel, '0') }
+if redis.call('PTTL', lock) == -1 then
+  return redis.error_reply('WRONGTYPE the key holds a string without expiry, which is not a lock')
+end
+return { 'held', tokenName(token) }
 `,
 });
 

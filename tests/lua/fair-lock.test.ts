@@ -54,9 +54,9 @@ function release(name: string, owner: string) {
   return bench.run(fairLockRelease, keys, { owner, rememberMs: 30_000, ...calling(name) });
 }
 
-function forceRelease(name: string, request: string) {
+function forceRelease(name: string, holder: string, request: string) {
   const keys = { lock: name, ...queueKeys(name), answer: endedOf(name, request) };
-  return bench.run(fairLockForceRelease, keys, { rememberMs: 30_000, ...calling(name) });
+  return bench.run(fairLockForceRelease, keys, { holder, rememberMs: 30_000, ...calling(name) });
 }
 
 function reclaim(name: string, owner: string, guard: string, leaseMs: number, graceMs: number) {
@@ -506,32 +506,38 @@ describe('fair-lock/release', () => {
 });
 
 describe('fair-lock/force-release', () => {
-  it('frees the lock whoever holds it and calls the first that lives; repeated, it frees nobody else', async () => {
+  it('ends the hold of the one that it names and calls the first that lives, once', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
     await acquire(name, 'c:3');
     await silence(name, 'c:2', SILENT_MS + 100);
     const heard = await bench.listenTo(ownChannelOf(name, 'c:3'));
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await acquire(name, 'c:3')).toEqual({ status: 'held' });
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
+    expect(await forceRelease(name, 'c:1', 'r:2')).toEqual({ status: 'ended', announced: 1 });
     expect(await bench.hash(name)).toEqual({ 'c:3': '1' });
     expect(await heard()).toEqual(['0']);
   });
 
-  it('that found the lock free, repeated, does not free it either', async () => {
+  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
     const name = await freshName();
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
-    await acquire(name, 'c:2');
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
-    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+    const plantJava = async () => {
+      await bench.plant('HSET', name, 'java:7', '1');
+      await bench.command('PEXPIRE', name, LEASE_MS);
+    };
+    if (how === 'ended') await plantJava();
+    await forceRelease(name, 'java:7', 'r:1');
+    await plantJava();
+    expect(await forceRelease(name, 'java:7', 'r:1')).toEqual({ status: 'ended', announced: 1 });
+    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
   });
 
   it('leaves another kind of key alone', async () => {
     const name = await freshName();
     await bench.plant('SET', name, 'data');
-    await expect(forceRelease(name, 'r:1')).rejects.toThrow(/WRONGTYPE /);
+    await expect(forceRelease(name, 'c:1', 'r:1')).rejects.toThrow(/WRONGTYPE /);
     expect(await bench.command('GET', name)).toBe('data');
   });
 });

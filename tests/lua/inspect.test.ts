@@ -34,8 +34,9 @@ describe('inspect/describe', () => {
 
   it('knows a lock of a Java client that lost its expiry', async () => {
     const name = bench.name();
-    await bench.plant('HSET', name, 'u:7', '1');
-    expect(await look(name)).toEqual({ status: 'lock', remainingMs: -1, holder: 'u:7', holdCount: 1 });
+    const holder = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455:7';
+    await bench.plant('HSET', name, holder, '1');
+    expect(await look(name)).toEqual({ status: 'lock', remainingMs: -1, holder, holdCount: 1 });
   });
 
   it('knows a read/write lock by its mode, and names everybody with their counts', async () => {
@@ -87,6 +88,7 @@ describe('inspect/describe', () => {
     ['hash', 'HSET', ['a', '1', 'b', '2']],
     ['hash', 'HSET', ['name', 'not a count']],
     ['hash', 'HSET', ['c:1', '0']],
+    ['hash', 'HSET', ['visits', '5']],
     ['hash', 'HSET', ['mode', 'read']],
     ['hash', 'HSET', ['mode', 'dark', 'size', '3']],
     ['hash', 'HSET', ['mode', 'read', 'size', '3', 'title', 'a page']],

@@ -5,6 +5,7 @@ import {
   lockDescribe,
   lockEnter,
   lockForceRelease,
+  lockHolder,
   lockLeave,
   lockReclaim,
   lockRelease,
@@ -37,9 +38,9 @@ function release(name: string, owner: string, connection = bench.connection) {
   return bench.run(lockRelease, keys, args, connection);
 }
 
-function forceRelease(name: string, request: string, connection = bench.connection) {
+function forceRelease(name: string, holder: string, request: string, connection = bench.connection) {
   const keys = { lock: name, answer: endedOf(name, request) };
-  const args = { publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
+  const args = { holder, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
   return bench.run(lockForceRelease, keys, args, connection);
 }
 
@@ -351,37 +352,70 @@ describe('lock/renew', () => {
   });
 });
 
+describe('lock/holder', () => {
+  const holderOf = (lock: string) => bench.run(lockHolder, { lock }, {});
+  const uuid = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455';
+
+  it('names the one that holds the lock', async () => {
+    const name = bench.name();
+    expect(await holderOf(name)).toEqual({ status: 'free' });
+    await acquire(name, 'c:1');
+    expect(await holderOf(name)).toEqual({ status: 'held', holder: 'c:1' });
+  });
+
+  it.each([`${uuid}:37`, `${uuid}:37:5f0e`])('knows %s though its lock lost its expiry', async (owner) => {
+    const name = bench.name();
+    await bench.plant('HSET', name, owner, '2');
+    expect(await holderOf(name)).toEqual({ status: 'held', holder: owner });
+  });
+
+  it.each([
+    [['visits', '5'], false],
+    [[`${uuid}:37`, '0'], true],
+    [['price', '2.5'], true],
+    [['size', '0x10'], true],
+    [['name', 'Ada'], true],
+    [['name', '5', 'born', '1815'], true],
+    [['mode', 'read', `${uuid}:37`, '1'], true],
+  ])('refuses a hash that is no lock: %j, with an expiry: %j', async (fields, lasts) => {
+    const name = bench.name();
+    await bench.plant('HSET', name, ...fields);
+    if (lasts) await bench.command('PEXPIRE', name, 60_000);
+    await expect(holderOf(name)).rejects.toThrow(/WRONGTYPE /);
+    expect(Object.entries(await bench.hash(name)).flat()).toEqual(fields);
+  });
+});
+
 describe('lock/force-release', () => {
-  it('frees the lock whoever holds it and announces it once', async () => {
+  it('ends the hold of the one that it names and announces it once', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     const heard = await bench.listenTo(channelOf(name));
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await bench.exists(name)).toBe(false);
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await heard()).toEqual(['0']);
   });
 
-  it('repeated after somebody else took the lock, does not free it', async () => {
+  it('leaves everybody else alone, and tells nobody of nothing', async () => {
     const name = bench.name();
-    await acquire(name, 'c:1');
-    await forceRelease(name, 'r:1');
     await acquire(name, 'c:2');
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
-    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
-    expect(await forceRelease(name, 'r:2')).toEqual({ status: 'released', announced: 1 });
-    expect(await bench.exists(name)).toBe(false);
-  });
-
-  it('that found the lock free, repeated, does not free it either', async () => {
-    const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
-    await acquire(name, 'c:2');
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
+    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
     expect(await heard()).toEqual([]);
+  });
+
+  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
+    const name = bench.name();
+    if (how === 'ended') await acquire(name, 'java:7');
+    await forceRelease(name, 'java:7', 'r:1');
+    await acquire(name, 'java:7');
+    expect(await forceRelease(name, 'java:7', 'r:1')).toEqual({ status: 'ended', announced: 1 });
+    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
     expectRunning(await bench.pttl(endedOf(name, 'r:1')), 30_000);
+    await forceRelease(name, 'java:7', 'r:2');
+    expect(await bench.exists(name)).toBe(false);
   });
 });
 
@@ -423,7 +457,7 @@ describe('a key of another type', () => {
       const name = bench.name();
       await bench.plant(write, name, ...values);
       await expect(acquire(name, 'c:1')).rejects.toThrow(/WRONGTYPE /);
-      await expect(forceRelease(name, 'r:1')).rejects.toThrow(/WRONGTYPE /);
+      await expect(forceRelease(name, 'c:1', 'r:1')).rejects.toThrow(/WRONGTYPE /);
       expect(await bench.command(read, name, ...range)).toEqual(data);
       expect(await bench.pttl(name)).toBe(-1);
       expect(await bench.exists(endedOf(name, 'c:1'))).toBe(false);
@@ -496,10 +530,12 @@ describe('wrong numbers of keys and arguments', () => {
     ['leave', lockLeave],
     ['release', lockRelease],
     ['force-release', lockForceRelease],
+    ['holder', lockHolder],
     ['renew', lockRenew],
     ['describe', lockDescribe],
   ] as const)('%s refuses them', async (_name, script) => {
-    const call = bench.command('EVAL', script.source, 0, ...(script === lockDescribe ? ['x'] : []));
+    const takesNone = new Set<unknown>([lockDescribe, lockHolder]);
+    const call = bench.command('EVAL', script.source, 0, ...(takesNone.has(script) ? ['x'] : []));
     await expect(call).rejects.toThrow(/^ERR holdfast lock\/.*: wrong number of keys or arguments/);
   });
 });
@@ -523,7 +559,9 @@ describeWithProcess('a server without memory to spare', () => {
     expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
     expect(await leave('let go', 'c:2', 2, connection)).toEqual({ status: 'held' });
     expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', announced: 1 });
-    expect(await forceRelease('forced', 'r:1', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease('forced', 'c:3', 'r:1', connection)).toEqual({ status: 'ended', announced: 1 });
+    expect(await forceRelease('gone', 'c:3', 'r:2', connection)).toEqual({ status: 'ended', announced: 1 });
+    expect(await connection.command('EXISTS', endedOf('forced', 'r:1'), endedOf('gone', 'r:2'))).toBe(2);
     expect(await release('kept', 'c:9', connection)).toEqual({ status: 'lost' });
     expect(await connection.command('EXISTS', 'let go', 'forced')).toBe(0);
     expect(await connection.command('EXISTS', 'kept')).toBe(1);
@@ -545,7 +583,7 @@ describeWithProcess('a user without permission to publish', () => {
     expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', announced: 0 });
     expect(await connection.command('EXISTS', 'quiet')).toBe(0);
     await acquire('quiet', 'c:2', 60_000, connection);
-    expect(await forceRelease('quiet', 'r:1', connection)).toEqual({ status: 'released', announced: 0 });
+    expect(await forceRelease('quiet', 'c:2', 'r:1', connection)).toEqual({ status: 'ended', announced: 0 });
     expect(await connection.command('EXISTS', 'quiet')).toBe(0);
     expect(await heard()).toEqual([]);
   });

@@ -79,14 +79,20 @@ function renew(leaseMs: number, ...reads: [name: string, owner: string, count: n
   return bench.run(readWriteLockReadRenew, { places }, { holders });
 }
 
-function force(name: string, mode: 'read' | 'write', request: string) {
+function force(
+  name: string,
+  mode: 'read' | 'write',
+  named: string[],
+  request: string,
+  via = bench.connection,
+) {
   const keys = { lock: name, answer: endedOf(name, request) };
-  const args = { mode, message: mode === 'read' ? '0' : '1', ...speaking(name) };
-  return bench.run(readWriteLockForceRelease, keys, args);
+  return bench.run(readWriteLockForceRelease, keys, { mode, holders: named, ...speaking(name) }, via);
 }
 
-function steal(name: string, owner: string, leaseMs = 60_000) {
-  return bench.run(readWriteLockSteal, { lock: name, ended: endedOf(name, owner) }, { owner, leaseMs });
+function steal(name: string, owner: string, robbed: string[], leaseMs = 60_000) {
+  const keys = { lock: name, ended: endedOf(name, owner) };
+  return bench.run(readWriteLockSteal, keys, { owner, leaseMs, robbed });
 }
 
 const endsAt = (key: string) => bench.endsAt(key);
@@ -100,6 +106,7 @@ const look = (name: string, owner = '') => bench.run(readWriteLockDescribe, { lo
 const holders = (name: string) => bench.run(readWriteLockHolders, { lock: name }, {});
 
 const HELD = { status: 'held' };
+const ENDED = { status: 'ended', announced: 1, readers: [] };
 const RELEASED = { status: 'released', announced: 1, readers: [] };
 
 function reclaimRead({ name, owner, ended, guard, leaseMs, graceMs }: ReclaimTerms, writer = '') {
@@ -668,31 +675,73 @@ describe('read-write-lock/sweep', () => {
 });
 
 describe('read-write-lock/force-release', () => {
-  it('frees what is held in its mode, with its message, and nothing else', async () => {
+  it('ends those that it names, and announces by the message of their side that the lock is free', async () => {
     const [one, two] = [bench.name(), bench.name()];
     const heardOne = await bench.listenTo(channelOf(one));
     const heardTwo = await bench.listenTo(channelOf(two));
     await read(one, 'c:1');
-    await write(two, 'c:2:write');
-    await read(two, 'c:2', { writer: 'c:2:write' });
-    expect(await force(one, 'write', 'r:1')).toEqual({ status: 'free' });
-    expect(await force(two, 'read', 'r:2')).toEqual({ status: 'free' });
-    expect(await force(one, 'read', 'r:3')).toEqual({ status: 'released', announced: 1 });
-    expect(await force(two, 'write', 'r:4')).toEqual({ status: 'released', announced: 1 });
+    await read(one, 'c:2');
+    await write(two, 'c:3:write');
+    await read(two, 'c:3', { writer: 'c:3:write' });
+    expect(await force(one, 'read', ['c:1', 'c:2'], 'r:1')).toEqual(ENDED);
+    expect(await force(two, 'write', ['c:3:write', 'c:3'], 'r:2')).toEqual(ENDED);
     expect(await heardOne()).toEqual(['0']);
     expect(await heardTwo()).toEqual(['1']);
     expect(await bench.exists(one)).toBe(false);
     expect(await bench.exists(two)).toBe(false);
   });
 
-  it('repeated, answers the same and leaves who came in between', async () => {
+  it('leaves everybody else alone, and tells nobody of nothing', async () => {
+    const [one, two] = [bench.name(), bench.name()];
+    const heardOne = await bench.listenTo(channelOf(one));
+    const heardTwo = await bench.listenTo(channelOf(two));
+    await read(one, 'c:2');
+    await write(two, 'c:2:write');
+    expect(await force(one, 'read', ['c:1'], 'r:1')).toEqual(ENDED);
+    expect(await force(one, 'write', ['c:1:write'], 'r:2')).toEqual(ENDED);
+    expect(await force(two, 'read', ['c:1'], 'r:3')).toEqual(ENDED);
+    expect(await force(two, 'write', ['c:1:write', 'c:1'], 'r:4')).toEqual(ENDED);
+    expect(await bench.hash(one)).toEqual({ mode: 'read', 'c:2': '1' });
+    expect(await bench.hash(two)).toEqual({ mode: 'write', 'c:2:write': '1' });
+    expect(await heardOne()).toEqual([]);
+    expect(await heardTwo()).toEqual([]);
+  });
+
+  it('names the readers that stay, and announces nothing while they read', async () => {
     const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1');
-    await force(name, 'read', 'r:1');
     await read(name, 'c:2');
-    expect(await force(name, 'read', 'r:1')).toEqual({ status: 'released', announced: 1 });
-    expect(await force(name, 'write', 'r:2')).toEqual({ status: 'free' });
+    expect(await force(name, 'read', ['c:1'], 'r:1')).toEqual({ ...ENDED, readers: ['c:2', '1'] });
     expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:2': '1' });
+    expect(await heard()).toEqual([]);
+  });
+
+  it('lets a writer that began to read since then go on as a reader', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await write(name, 'c:1:write');
+    await read(name, 'c:1', { writer: 'c:1:write' });
+    expect(await force(name, 'write', ['c:1:write'], 'r:1')).toEqual({ ...ENDED, readers: ['c:1', '1'] });
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
+    expect(await heard()).toEqual(['1']);
+  });
+
+  it('that names a reader does not open a lock that the same thread of Redisson writes by now', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'mode', 'write', 'java:7:write', '1', 'java:7', '1');
+    await force(name, 'read', ['java:7'], 'r:1');
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'java:7:write': '1' });
+  });
+
+  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
+    const name = bench.name();
+    if (how === 'ended') await read(name, 'java:7');
+    await force(name, 'read', ['java:7'], 'r:1');
+    await read(name, 'java:7');
+    expect(await force(name, 'read', ['java:7'], 'r:1')).toEqual(ENDED);
+    expect(await bench.hash(name)).toEqual({ mode: 'read', 'java:7': '1' });
+    expectRunning(await bench.pttl(endedOf(name, 'r:1')), 30_000);
   });
 });
 
@@ -701,29 +750,49 @@ describe('read-write-lock/steal', () => {
     const name = bench.name();
     await read(name, 'c:1');
     await read(name, 'c:2');
-    expect(await steal(name, 'c:3:write')).toEqual(HELD);
-    expect(await steal(name, 'c:3:write', 10_000)).toEqual(HELD);
+    expect(await steal(name, 'c:3:write', ['c:1', 'c:2'])).toEqual(HELD);
+    expect(await steal(name, 'c:3:write', ['c:1', 'c:2'], 10_000)).toEqual(HELD);
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:3:write': '1' });
     expectRunning(await bench.pttl(name), 60_000);
-    expect(await steal(name, 'c:4:write')).toEqual(HELD);
+    expect(await steal(name, 'c:4:write', ['c:3:write', 'gone:1'])).toEqual(HELD);
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:4:write': '1' });
+  });
+
+  it('takes a lock that is free', async () => {
+    const name = bench.name();
+    expect(await steal(name, 'c:3:write', ['gone:1'])).toEqual(HELD);
+    expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:3:write': '1' });
+  });
+
+  it('takes nothing from anyone when others hold the lock by now', async () => {
+    const [one, two] = [bench.name(), bench.name()];
+    await read(one, 'c:1');
+    await read(one, 'c:2');
+    await write(two, 'c:2:write');
+    expect(await steal(one, 'c:3:write', ['c:1'])).toEqual({ status: 'changed' });
+    expect(await steal(two, 'c:3:write', ['c:1:write'])).toEqual({ status: 'changed' });
+    expect(await bench.hash(one)).toEqual({ mode: 'read', 'c:1': '1', 'c:2': '1' });
+    expect(await bench.hash(two)).toEqual({ mode: 'write', 'c:2:write': '1' });
   });
 
   it('delivered after it was given up, takes nothing', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await releaseWrite(name, 'c:3:write');
-    expect(await steal(name, 'c:3:write')).toEqual({ status: 'ended' });
+    expect(await steal(name, 'c:3:write', ['c:1'])).toEqual({ status: 'ended' });
     expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '1' });
   });
 
-  it('leaves a lock of another kind alone', async () => {
-    const name = bench.name();
-    await bench.plant('HSET', name, 'java:7', '1');
-    await expect(steal(name, 'c:1:write')).rejects.toThrow('a lock of another kind');
-    await expect(steal(bench.name(), 'c:1:write', 0)).rejects.toThrow('must be positive');
-    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
-  });
+  it.each([[['java:7', '1']], [['mode', 'dark', 'size', '3']]])(
+    'leaves a hash alone that is no read/write lock: %j',
+    async (fields) => {
+      const name = bench.name();
+      await bench.plant('HSET', name, ...fields);
+      await expect(steal(name, 'c:1:write', ['java:7', 'size'])).rejects.toThrow('a lock of another kind');
+      await expect(steal(bench.name(), 'c:1:write', [], 0)).rejects.toThrow('must be positive');
+      expect(Object.entries(await bench.hash(name)).flat()).toEqual(fields);
+    },
+  );
 });
 
 describe('read-write-lock/describe and holders', () => {
@@ -737,9 +806,30 @@ describe('read-write-lock/describe and holders', () => {
     expect(await look(name)).toEqual({ ...state, holder: 'c:1:write' });
     expect(await look(name, 'c:1')).toEqual({ ...state, holder: 'c:1' });
     expect(await look(name, 'c:9')).toEqual({ ...state, holder: 'c:1:write' });
-    expect(await holders(name)).toEqual({ status: 'held', holders: ['c:1:write', 'c:1'] });
+    expect(await holders(name)).toEqual({ status: 'held', mode: 'write', holders: ['c:1:write', 'c:1'] });
     await releaseWrite(name, 'c:1:write');
     expect(await look(name)).toEqual({ ...state, mode: 'read', holders: 1, holder: 'c:1' });
+  });
+
+  it("know Redisson's lock though it lost its expiry", async () => {
+    const name = bench.name();
+    const owner = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455:37';
+    await bench.plant('HSET', name, 'mode', 'read', owner, '2');
+    expect(await holders(name)).toEqual({ status: 'held', mode: 'read', holders: [owner] });
+  });
+
+  it.each([
+    [['mode', 'dark', 'size', '3'], true],
+    [['mode', 'read', 'title', 'a page'], true],
+    [['mode', 'read', 'pages', '3'], false],
+    [['mode', 'write'], true],
+    [['java:7', '1'], true],
+  ])('take a hash for no lock: %j, with an expiry: %j', async (fields, lasts) => {
+    const name = bench.name();
+    await bench.plant('HSET', name, ...fields);
+    if (lasts) await bench.command('PEXPIRE', name, 60_000);
+    await expect(holders(name)).rejects.toThrow(/^WRONGTYPE /);
+    expect(Object.entries(await bench.hash(name)).flat()).toEqual(fields);
   });
 });
 
@@ -751,6 +841,7 @@ describeWithProcess('read-write-lock on a server out of memory', () => {
     await read(name, 'c:1', { via });
     await write(`${name}2`, 'c:2:write', { via });
     await read(`${name}2`, 'c:2', { via, writer: 'c:2:write' });
+    await write(`${name}4`, 'c:4:write', { via });
     await via.command('CONFIG', 'SET', 'maxmemory', '1');
     await expect(read(name, 'c:3', { via })).rejects.toThrow('OOM');
     await expect(write(`${name}3`, 'c:3:write', { via })).rejects.toThrow('OOM');
@@ -763,6 +854,8 @@ describeWithProcess('read-write-lock on a server out of memory', () => {
     expect(await via.command('EXISTS', name)).toBe(0);
     expect(await releaseWrite(`${name}2`, 'c:2:write', via)).toMatchObject({ status: 'released' });
     expect(await via.command('HGET', `${name}2`, 'mode')).toBe('read');
+    expect(await force(`${name}4`, 'write', ['c:4:write'], 'r:1', via)).toEqual(ENDED);
+    expect(await via.command('EXISTS', `${name}4`)).toBe(0);
   });
 
   it('releases without permission to publish, and says so', async () => {

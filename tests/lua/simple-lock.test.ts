@@ -4,6 +4,7 @@ import {
   simpleLockAcquire,
   simpleLockDescribe,
   simpleLockForceRelease,
+  simpleLockHolder,
   simpleLockReclaim,
   simpleLockRelease,
   simpleLockRenew,
@@ -28,9 +29,11 @@ function release(name: string, owner: string, connection = bench.connection) {
   return bench.run(simpleLockRelease, keys, args, connection);
 }
 
-function forceRelease(name: string, request: string, connection = bench.connection) {
+const holderOf = (lock: string) => bench.run(simpleLockHolder, { lock }, {});
+
+function forceRelease(name: string, holder: string, request: string, connection = bench.connection) {
   const keys = { lock: name, answer: endedOf(name, request) };
-  const args = { publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
+  const args = { holder, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
   return bench.run(simpleLockForceRelease, keys, args, connection);
 }
 
@@ -157,31 +160,54 @@ describe('simple-lock/renew', () => {
   });
 });
 
-describe('simple-lock/force-release', () => {
-  it('frees the lock whoever holds it and announces it once', async () => {
+describe('simple-lock/holder', () => {
+  it('names the token of whoever holds the lock', async () => {
     const name = bench.name();
-    await bench.plant('SET', name, 'a token of another library', 'PX', 60_000);
+    expect(await holderOf(name)).toEqual({ status: 'free' });
+    await acquire(name, 'c:1');
+    expect(await holderOf(name)).toEqual({ status: 'held', holder: 'c:1' });
+  });
+
+  it('refuses a string without expiry', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, 'a page of text');
+    await expect(holderOf(name)).rejects.toThrow(/WRONGTYPE /);
+    expect(await bench.command('GET', name)).toBe('a page of text');
+  });
+});
+
+describe('simple-lock/force-release', () => {
+  it.each([
+    ['a text', 'a token of another library'],
+    ['twenty bytes', Buffer.from('00ff80fe0a0dc3282209f09f00112233445566ff', 'hex')],
+    ['a long text', 'x'.repeat(10_000)],
+  ])('ends the hold of the token that was named, and announces it once: %s', async (_title, token) => {
+    const name = bench.name();
+    await bench.plant('SET', name, token, 'PX', 60_000);
+    const found = await holderOf(name);
+    if (found.status === 'free') return expect.unreachable('it is held');
     const heard = await bench.listenTo(channelOf(name));
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease(name, found.holder, 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await bench.exists(name)).toBe(false);
     expect(await heard()).toEqual(['0']);
   });
 
-  it('repeated after somebody else took the lock, does not free it', async () => {
+  it('leaves everybody else alone, and tells nobody of nothing', async () => {
     const name = bench.name();
-    await acquire(name, 'c:1');
-    await forceRelease(name, 'r:1');
     await acquire(name, 'c:2');
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'released', announced: 1 });
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await bench.command('GET', name)).toBe('c:2');
+    expect(await heard()).toEqual([]);
   });
 
-  it('that found the lock free, repeated, does not free it either', async () => {
+  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
     const name = bench.name();
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
-    await acquire(name, 'c:2');
-    expect(await forceRelease(name, 'r:1')).toEqual({ status: 'free' });
-    expect(await bench.command('GET', name)).toBe('c:2');
+    if (how === 'ended') await acquire(name, 'host:7');
+    await forceRelease(name, 'host:7', 'r:1');
+    await acquire(name, 'host:7');
+    expect(await forceRelease(name, 'host:7', 'r:1')).toEqual({ status: 'ended', announced: 1 });
+    expect(await bench.command('GET', name)).toBe('host:7');
   });
 });
 
@@ -216,7 +242,7 @@ describe('a key of another type', () => {
     const name = bench.name();
     await bench.plant(write[0], name, ...write.slice(1));
     await expect(acquire(name, 'c:1')).rejects.toThrow(/WRONGTYPE /);
-    await expect(forceRelease(name, 'r:1')).rejects.toThrow(/WRONGTYPE /);
+    await expect(forceRelease(name, 'c:1', 'r:1')).rejects.toThrow(/WRONGTYPE /);
     await expect(bench.run(simpleLockDescribe, { lock: name }, {})).rejects.toThrow(/WRONGTYPE /);
     expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
     expect(await bench.command(read[0], name, ...read.slice(1))).toEqual(data);
@@ -266,7 +292,7 @@ describeWithProcess('a server without memory to spare', () => {
     expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
     expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
     expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', announced: 1 });
-    expect(await forceRelease('forced', 'r:1', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await forceRelease('forced', 'c:3', 'r:1', connection)).toEqual({ status: 'ended', announced: 1 });
     expect(await connection.command('EXISTS', 'let go', 'forced')).toBe(0);
   });
 });

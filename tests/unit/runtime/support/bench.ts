@@ -161,9 +161,12 @@ export class HandDrivenProtocol implements LockProtocol {
     return this.answers.release();
   }
 
-  async forceRelease(): Promise<'released'> {
+  async holders(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async forceRelease(): Promise<void> {
     this.calls.push('force-release');
-    return 'released';
   }
 
   async describe() {
