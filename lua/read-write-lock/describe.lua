@@ -4,7 +4,7 @@
 --- @arg owner    string  or nothing
 --- @returns { 'free' } | { 'locked', remainingMs, mode: string, holders, holder: string? }
 local mode = redis.call('HGET', lock, 'mode')
-if not mode then
+if mode ~= 'read' and mode ~= 'write' then
   return { 'free' }
 end
 local holder = owner ~= '' and redis.call('HEXISTS', lock, owner) == 1 and owner or nil

@@ -26,12 +26,16 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local mode = redis.call('HGET', lock, 'mode')
-if not mode and redis.call('EXISTS', lock) == 1 then
-  return redis.error_reply('ERR the key holds a lock of another kind')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
 end
 local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
-if mode == 'write' and not downgrades then
-  return { 'busy', redis.call('PTTL', lock) }
+if mode and not downgrades then
+  local remainingMs = redis.call('PTTL', lock)
+  -- A hash without expiry may be a user's data, and joining its readers would give it one.
+  if mode == 'write' or remainingMs == -1 then
+    return { 'busy', remainingMs }
+  end
 end
 if not downgrades then
   local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')

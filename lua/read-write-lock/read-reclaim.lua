@@ -27,8 +27,8 @@ if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local mode = redis.call('HGET', lock, 'mode')
-if not mode and redis.call('EXISTS', lock) == 1 then
-  return redis.error_reply('ERR the key holds a lock of another kind')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
 end
 if mode == 'write' and (writer == '' or redis.call('HEXISTS', lock, writer) == 0) then
   return { 'taken' }

@@ -26,9 +26,9 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local mode = redis.call('HGET', lock, 'mode')
-if not mode then
+if mode ~= 'read' and mode ~= 'write' then
   if redis.call('EXISTS', lock) == 1 then
-    return redis.error_reply('ERR the key holds a lock of another kind')
+    return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
   end
   redis.call('HSET', lock, 'mode', 'write', owner, 1)
   grantLease(lock, leaseMs, function()

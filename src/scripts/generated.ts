@@ -4142,7 +4142,7 @@ export const readWriteLockDescribe = defineScript<
   | { status: 'locked'; remainingMs: number; mode: string; holders: number; holder: string | null }
 >({
   name: 'read-write-lock/describe',
-  sha1: 'b6f961d05d861465a692bd283932b03ccb32eaab',
+  sha1: '33355c3a91e76e903e9d442a8200b91f30aa43c6',
   keys: ['lock'],
   args: [['owner', 'string']],
   replies: {
@@ -4155,7 +4155,7 @@ end
 local lock = KEYS[1]
 local owner = ARGV[1]
 local mode = redis.call('HGET', lock, 'mode')
-if not mode then
+if mode ~= 'read' and mode ~= 'write' then
   return { 'free' }
 end
 local holder = owner ~= '' and redis.call('HEXISTS', lock, owner) == 1 and owner or nil
@@ -4317,7 +4317,7 @@ export const readWriteLockReadAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/read-acquire',
-  sha1: 'dce2f4b31fbfa39daf7dbf58b82e81d6e1c83e9d',
+  sha1: 'f5635135c99011c15acf3ac9b7da8caa34593966',
   keys: ['lock', 'ended', 'hold', 'waiting'],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -4390,12 +4390,15 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local mode = redis.call('HGET', lock, 'mode')
-if not mode and redis.call('EXISTS', lock) == 1 then
-  return redis.error_reply('ERR the key holds a lock of another kind')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
 end
 local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
-if mode == 'write' and not downgrades then
-  return { 'busy', redis.call('PTTL', lock) }
+if mode and not downgrades then
+  local remainingMs = redis.call('PTTL', lock)
+  if mode == 'write' or remainingMs == -1 then
+    return { 'busy', remainingMs }
+  end
 end
 if not downgrades then
   local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')
@@ -4541,7 +4544,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: 'ffa5cde4dcf28b398406867cd3ad067233720092',
+  sha1: '7d6bf947ddb786d76eb09c697445f7a1b4d3f048',
   keys: ['lock', 'ended', 'guard'],
   variadicKey: 'holds',
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
@@ -4664,8 +4667,8 @@ if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local mode = redis.call('HGET', lock, 'mode')
-if not mode and redis.call('EXISTS', lock) == 1 then
-  return redis.error_reply('ERR the key holds a lock of another kind')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
 end
 if mode == 'write' and (writer == '' or redis.call('HEXISTS', lock, writer) == 0) then
   return { 'taken' }
@@ -5066,7 +5069,7 @@ export const readWriteLockWriteAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/write-acquire',
-  sha1: '190feeae741fa14d19b06765660b352cafd03c2e',
+  sha1: '921240c7435a29829f54ac85f277e53f8bedd7da',
   keys: ['lock', 'ended', 'waiting'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['noteMs', 'integer']],
   replies: {
@@ -5114,9 +5117,9 @@ if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local mode = redis.call('HGET', lock, 'mode')
-if not mode then
+if mode ~= 'read' and mode ~= 'write' then
   if redis.call('EXISTS', lock) == 1 then
-    return redis.error_reply('ERR the key holds a lock of another kind')
+    return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
   end
   redis.call('HSET', lock, 'mode', 'write', owner, 1)
   grantLease(lock, leaseMs, function()

@@ -242,6 +242,15 @@ describe('read-write-lock/read-acquire', () => {
     await bench.plant('HSET', name, 'java:7', '1');
     await expect(read(name, 'c:1')).rejects.toThrow('a lock of another kind');
     expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
+    const settings = bench.name();
+    await bench.plant('HSET', settings, 'mode', 'dark', 'size', '3');
+    await expect(read(settings, 'c:1')).rejects.toThrow('a lock of another kind, or no lock');
+    expect(await bench.hash(settings)).toEqual({ mode: 'dark', size: '3' });
+    const document = bench.name();
+    await bench.plant('HSET', document, 'mode', 'read', 'pages', '3');
+    expect(await read(document, 'c:1')).toEqual({ status: 'busy', remainingMs: -1 });
+    expect(await bench.hash(document)).toEqual({ mode: 'read', pages: '3' });
+    expect(await bench.pttl(document)).toBe(-1);
     const text = bench.name();
     await bench.plant('SET', text, 'data');
     await expect(read(text, 'c:1')).rejects.toThrow('WRONGTYPE');
@@ -830,6 +839,12 @@ describe('read-write-lock/describe and holders', () => {
     if (lasts) await bench.command('PEXPIRE', name, 60_000);
     await expect(holders(name)).rejects.toThrow(/^WRONGTYPE /);
     expect(Object.entries(await bench.hash(name)).flat()).toEqual(fields);
+  });
+
+  it('say free of a hash whose mode is another one', async () => {
+    const name = bench.name();
+    await bench.plant('HSET', name, 'mode', 'dark', 'size', '3', 'weight', '4');
+    expect(await look(name)).toEqual({ status: 'free' });
   });
 });
 
