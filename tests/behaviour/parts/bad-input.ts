@@ -165,7 +165,7 @@ export function describeBadInput(context: Context): void {
       },
     );
 
-    it('is a lock that somebody else holds when it looks like one', async () => {
+    it('is taken for held when it looks like a lock, and is not forced open', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const [hash, text] = [randomName(), randomName()];
@@ -174,6 +174,10 @@ export function describeBadInput(context: Context): void {
       for (const lock of [client.getLock(hash), client.getSimpleLock(text)]) {
         expect(await lock.tryLock({ waitMs: 20 })).toBeNull();
         expect([await lock.isLocked(), await lock.remainingMs()]).toEqual([true, -1]);
+        expect(await rejection(lock.forceUnlock())).toMatchObject({
+          code: 'ERR_DRIVER',
+          message: expect.stringContaining('not a lock; it was left untouched'),
+        });
       }
       expect(await raw.command('HGETALL', hash)).toEqual(['name', 'Ada', 'born', '1815']);
       expect(await raw.command('GET', text)).toBe('a page of text');
