@@ -10,7 +10,7 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, leftovers, scriptCalls } from './arena.ts';
+import { arena, join, leftovers, scriptCalls } from './support/arena.ts';
 
 interface Forced {
   readonly title: string;

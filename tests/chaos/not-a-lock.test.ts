@@ -4,7 +4,7 @@ import { DriverError, type Holdfast, type Lock } from '../../src/index.ts';
 import type { RawArgument, TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
-import { join, leftovers } from './arena.ts';
+import { join, leftovers } from './support/arena.ts';
 
 type Data = readonly [title: string, ...put: readonly [RawArgument, ...RawArgument[]][]];
 

@@ -223,7 +223,7 @@ class Force implements fc.AsyncCommand<Model, Real> {
       for (const [key, stay] of model.stays) {
         const [holder = ''] = key.split(' ');
         if (holder === JAVA) model.stays.delete(key);
-        else if (clientOf(holder) === clientOf(who)) stay.isTold = true;
+        else if (!stay.lost && clientOf(holder) === clientOf(who)) stay.isTold = true;
         stay.lost = true;
       }
     }

@@ -284,8 +284,10 @@ export class Force extends Step {
   protected async act(model: RedLockModel, real: Real): Promise<void> {
     expect(await redLock(real, this.party).forceUnlock()).toBe(!model.places.every(isFree));
     for (const place of model.places) {
+      // Who lost it before hears of that at the next renewal, as without this.
+      const ended = [...place.stays].filter(([, { lost }]) => !lost);
       model.free(place);
-      for (const [who, stay] of place.stays) if (PEOPLE[who]?.party === this.party) model.tell(stay);
+      for (const [who, stay] of ended) if (PEOPLE[who]?.party === this.party) model.tell(stay);
     }
   }
 
