@@ -20,7 +20,7 @@
 if redis.pcall('HEXISTS', lock, owner) == 1 then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-  local head = sweepQueue(queue, timeouts, seen, owner, nowMs(), silentMs)
+  local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
   return { 'released', callHead(head, publish, channel) }
 end
 if redis.call('GET', ended) == 'released' then
@@ -31,7 +31,7 @@ redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 if not left then
   return { 'lost' }
 end
-local head = sweepQueue(queue, timeouts, seen, owner, nowMs(), silentMs)
+local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
 if redis.call('EXISTS', lock) == 1 then
   return { 'left', 1 }
 end

@@ -16,7 +16,8 @@ local function noteOf(seen, waiter)
 end
 
 -- When all fell silent at once, the server stood still, or its clock was set: all get time to be heard again.
-local function mayDropSilent(seen, now, silentMs)
+-- That waiters can be heard is shown by an acquisition only: a release or a withdrawal may get through alone.
+local function mayDropSilent(seen, acquiring, now, silentMs)
   local note = redis.call('HGET', seen, EVERYONE)
   if not note then
     return false
@@ -26,7 +27,9 @@ local function mayDropSilent(seen, now, silentMs)
   if math.abs(now - heardAt) > silentMs * 2 / 3 then
     spareUntil = now + silentMs
   end
-  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  if acquiring then
+    redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  end
   return spareUntil < now
 end
 
@@ -43,14 +46,14 @@ local function handBack(timeouts, waiters, waitMs)
   end
 end
 
--- Drops the dead from the head of the queue; answers the new head, and whether anybody was dropped. Whoever
--- asks is alive, however long it was not heard of.
-local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
-  local dropSilent = mayDropSilent(seen, now, silentMs)
+-- Drops the dead from the head of the queue; answers the new head, and whether anybody was dropped. The owner whose
+-- acquisition this is, if it is one, is alive, however long it was not heard of.
+local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
+  local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
   local handedBackMs = 0
   local swept = false
   local head = redis.call('LINDEX', queue, 0)
-  while head and head ~= asking do
+  while head and head ~= acquiring do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
     local isOver = diesAt ~= nil and diesAt <= now
     local heardAt, maySilentMs, waitMs = noteOf(seen, head)

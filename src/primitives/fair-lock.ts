@@ -11,6 +11,7 @@ import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../
 import {
   fairLockAcquire,
   fairLockForceRelease,
+  fairLockGuardedAcquire,
   fairLockReclaim,
   fairLockRelease,
   lockDescribe,
@@ -78,7 +79,7 @@ export class FairProtocol implements LockProtocol {
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
     const { granting, publish, fairWaitMs } = this.#wire;
     const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
-    const reply = await granting.lock(this, fairLockAcquire, keys, {
+    const args = {
       owner,
       leaseMs,
       // A waiter that keeps its place by being heard of needs no more time than one may be silent.
@@ -86,7 +87,8 @@ export class FairProtocol implements LockProtocol {
       silentMs: this.#silentMs,
       publish,
       channel: this.#channel,
-    });
+    };
+    const reply = await granting.lock(this, fairLockAcquire, keys, args, fairLockGuardedAcquire);
     switch (reply.status) {
       case 'queued':
         return { status: 'busy', remainingMs: reply.lookAgainMs };

@@ -26,6 +26,20 @@ interface KeptOut {
   readonly remainingMs: number;
 }
 
+/** What a script takes and may answer, beside its own, when it runs behind the guard. */
+type BehindGuard<
+  Keys extends KeyValues,
+  Args extends ArgumentValues,
+  Reply extends { status: string },
+> = Pick<
+  Script<
+    Keys & Parameters<typeof guardCheck.run>[1],
+    Args & Parameters<typeof guardCheck.run>[2],
+    Reply | Awaited<ReturnType<typeof guardCheck.run>>
+  >,
+  'run'
+>;
+
 /** Which answers grant something; after the others, there is nothing to acknowledge. */
 const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
 
@@ -44,6 +58,8 @@ export class Granting {
   /**
    * Runs a script that grants a lock.
    *
+   * @param guarded what runs instead with the guard, where the script has something to do although strangers are
+   * kept out; otherwise it does not run then
    * @throws ReplicationError when it was granted and too few replicas acknowledged that
    */
   lock<Keys extends KeyValues, Args extends ArgumentValues, Reply extends { status: string }>(
@@ -51,13 +67,13 @@ export class Granting {
     script: Script<Keys, Args, Reply>,
     keys: Keys,
     args: Args,
+    guarded?: BehindGuard<Keys, Args, Reply>,
   ): Promise<Reply | KeptOut> {
     return this.#acknowledged(place, async (runner): Promise<Reply | KeptOut> => {
       if (this.#guard === undefined) return script.run(runner, keys, args);
       const { key: guard, graceMs, trusted } = this.#guard.termsFor(place.key);
-      const reply = await script
-        .behind(guardCheck, 'settled')
-        .run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
+      const behindGuard: BehindGuard<Keys, Args, Reply> = guarded ?? script.behind(guardCheck, 'settled');
+      const reply = await behindGuard.run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
       if (!('server' in reply)) return reply as Reply;
       this.#guard.saw(place.key, reply.server);
       return { status: 'busy', remainingMs: reply.remainingMs };

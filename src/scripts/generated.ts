@@ -286,7 +286,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '6c09cd884e6d39f263ea35ab162527ee9111ceec',
+  sha1: 'a7e2ccedeb2038ee5aac8f16ae3b120ca32a3eac',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -335,7 +335,7 @@ local function noteOf(seen, waiter)
   local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
   return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
 end
-local function mayDropSilent(seen, now, silentMs)
+local function mayDropSilent(seen, acquiring, now, silentMs)
   local note = redis.call('HGET', seen, EVERYONE)
   if not note then
     return false
@@ -345,7 +345,9 @@ local function mayDropSilent(seen, now, silentMs)
   if math.abs(now - heardAt) > silentMs * 2 / 3 then
     spareUntil = now + silentMs
   end
-  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  if acquiring then
+    redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  end
   return spareUntil < now
 end
 local function forget(seen, waiter)
@@ -359,12 +361,12 @@ local function handBack(timeouts, waiters, waitMs)
     redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
   end
 end
-local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
-  local dropSilent = mayDropSilent(seen, now, silentMs)
+local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
+  local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
   local handedBackMs = 0
   local swept = false
   local head = redis.call('LINDEX', queue, 0)
-  while head and head ~= asking do
+  while head and head ~= acquiring do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
     local isOver = diesAt ~= nil and diesAt <= now
     local heardAt, maySilentMs, waitMs = noteOf(seen, head)
@@ -452,50 +454,57 @@ local function grantLease(key, leaseMs, undo)
     redis.call('PEXPIRE', key, lease)
   end
 end
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
+local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, isKeptOut)
+  if leaseMs < 1 then
+    return redis.error_reply('ERR a lease must be positive')
+  end
+  if waitMs < 0 or silentMs < 1 then
+    return redis.error_reply('ERR a wait must not be negative, and a waiter may be silent for a while')
+  end
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    if not isKeptOut then
+      raiseLease(lock, leaseMs)
+    end
+    return { 'held' }
+  end
+  if redis.call('EXISTS', ended) == 1 then
+    return { 'ended' }
+  end
+  local now = nowMs()
+  local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+  local remainingMs = redis.call('PTTL', lock)
+  local isFree = remainingMs == -2
+  if isFree and not isKeptOut and (not head or head == owner) then
+    leaveQueue(queue, timeouts, seen, owner)
+    redis.call('HSET', lock, owner, 1)
+    grantLease(lock, leaseMs, function()
+      redis.call('DEL', lock)
+    end)
+    return { 'held' }
+  end
+  if isFree and swept then
+    callHead(head, publish, channel)
+  end
+  if waitMs == 0 then
+    return { 'busy', remainingMs }
+  end
+  local place = redis.call('LPOS', queue, owner)
+  if place then
+    keepPlace(timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+  else
+    place = takePlace(queue, timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+  end
+  if place == 0 then
+    return { 'queued', remainingMs }
+  end
+  if place == 1 and isFree then
+    return { 'queued', deadInMs(timeouts, seen, head, now) }
+  end
+  return { 'queued', -1 }
 end
-if waitMs < 0 or silentMs < 1 then
-  return redis.error_reply('ERR a wait must not be negative, and a waiter may be silent for a while')
-end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  raiseLease(lock, leaseMs)
-  return { 'held' }
-end
-if redis.call('EXISTS', ended) == 1 then
-  return { 'ended' }
-end
-local now = nowMs()
-local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
-local remainingMs = redis.call('PTTL', lock)
-local isFree = remainingMs == -2
-if isFree and (not head or head == owner) then
-  leaveQueue(queue, timeouts, seen, owner)
-  redis.call('HSET', lock, owner, 1)
-  grantLease(lock, leaseMs, function()
-    redis.call('DEL', lock)
-  end)
-  return { 'held' }
-end
-if isFree and swept then
-  callHead(head, publish, channel)
-end
-if waitMs == 0 then
-  return { 'busy', remainingMs }
-end
-local place = redis.call('LPOS', queue, owner)
-if place then
-  keepPlace(timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
-else
-  place = takePlace(queue, timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
-end
-if place == 0 then
-  return { 'queued', remainingMs }
-end
-if place == 1 and isFree then
-  return { 'queued', deadInMs(timeouts, seen, head, now) }
-end
-return { 'queued', -1 }
+return takeTurn(
+  lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, false
+)
 `,
 });
 
@@ -506,7 +515,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'fair-lock/force-release',
-  sha1: 'cbe0d546de92427bb6ec6000d29d31f1eed07644',
+  sha1: '6e4a63025baf6052c98512c969d9a45abeb7ddb0',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
   args: [['holder', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -547,7 +556,7 @@ local function noteOf(seen, waiter)
   local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
   return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
 end
-local function mayDropSilent(seen, now, silentMs)
+local function mayDropSilent(seen, acquiring, now, silentMs)
   local note = redis.call('HGET', seen, EVERYONE)
   if not note then
     return false
@@ -557,7 +566,9 @@ local function mayDropSilent(seen, now, silentMs)
   if math.abs(now - heardAt) > silentMs * 2 / 3 then
     spareUntil = now + silentMs
   end
-  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  if acquiring then
+    redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  end
   return spareUntil < now
 end
 local function forget(seen, waiter)
@@ -571,12 +582,12 @@ local function handBack(timeouts, waiters, waitMs)
     redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
   end
 end
-local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
-  local dropSilent = mayDropSilent(seen, now, silentMs)
+local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
+  local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
   local handedBackMs = 0
   local swept = false
   local head = redis.call('LINDEX', queue, 0)
-  while head and head ~= asking do
+  while head and head ~= acquiring do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
     local isOver = diesAt ~= nil and diesAt <= now
     local heardAt, maySilentMs, waitMs = noteOf(seen, head)
@@ -652,6 +663,286 @@ return reply
 `,
 });
 
+/** What fair-lock/acquire does, for clients with the guard: while strangers are kept out, the owner queues up, or tells that it lives, all the same. */
+export const fairLockGuardedAcquire = defineScript<
+  { lock: string; queue: string; timeouts: string; seen: string; ended: string; guard: string },
+  { owner: string; leaseMs: number; waitMs: number; silentMs: number; publish: string; channel: string; graceMs: number; trusted: string },
+  | { status: 'held' }
+  | { status: 'queued'; lookAgainMs: number }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+  | { status: 'grace'; remainingMs: number; server: string }
+>({
+  name: 'fair-lock/guarded-acquire',
+  sha1: 'af8e8fdee13d142927a40e577b6230b76a31347c',
+  keys: ['lock', 'queue', 'timeouts', 'seen', 'ended', 'guard'],
+  args: [['owner', 'string'], ['leaseMs', 'integer'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['graceMs', 'integer'], ['trusted', 'string']],
+  replies: {
+    held: [],
+    queued: [['lookAgainMs', 'integer']],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+    grace: [['remainingMs', 'integer'], ['server', 'string']],
+  },
+  source: `if #KEYS ~= 6 or #ARGV ~= 8 then
+  return redis.error_reply('ERR holdfast fair-lock/guarded-acquire: wrong number of keys or arguments')
+end
+local lock = KEYS[1]
+local queue = KEYS[2]
+local timeouts = KEYS[3]
+local seen = KEYS[4]
+local ended = KEYS[5]
+local guard = KEYS[6]
+local owner = ARGV[1]
+local leaseMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
+if not leaseMs or math.abs(leaseMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/guarded-acquire: leaseMs is not a safe integer') end
+local waitMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
+if not waitMs or math.abs(waitMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/guarded-acquire: waitMs is not a safe integer') end
+local silentMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
+if not silentMs or math.abs(silentMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/guarded-acquire: silentMs is not a safe integer') end
+local publish = ARGV[5]
+local channel = ARGV[6]
+local graceMs = string.match(ARGV[7], '^%-?%d+$') and tonumber(ARGV[7])
+if not graceMs or math.abs(graceMs) > 9007199254740991 then return redis.error_reply('ERR holdfast fair-lock/guarded-acquire: graceMs is not a safe integer') end
+local trusted = ARGV[8]
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function startedAt(now)
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(-?%d+)')
+  return now - math.max(0, tonumber(uptime) - 1) * 1000
+end
+local function graceLeft(guard, graceMs, trusted)
+  local text = redis.call('INFO', 'replication')
+  local record = redis.call('GET', guard) or ''
+  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
+    return 0, record
+  end
+  local id = string.match(text, 'master_replid:(%x+)')
+  if not id then
+    error('the server does not tell its replication id, which the guard needs', 0)
+  end
+  local now = nowMs()
+  local reckoned, endsAt = string.match(record, '^(%x+) (%d+)$')
+  endsAt = tonumber(endsAt) or 0
+  if reckoned and reckoned ~= id then
+    endsAt = now + graceMs
+  elseif not reckoned and not string.find(trusted, id, 1, true) then
+    local promoted = not string.find(text, 'master_replid2:0+%s')
+    endsAt = (promoted and now or startedAt(now)) + graceMs
+  end
+  if endsAt <= now then
+    redis.call('SET', guard, id)
+    return 0, id
+  end
+  local latest = now + graceMs
+  if reckoned ~= id or endsAt > latest then
+    endsAt = math.min(endsAt, latest)
+    redis.call('SET', guard, string.format('%s %.0f', id, endsAt))
+  end
+  return endsAt - now, id
+end
+local function raiseLease(key, leaseMs)
+  redis.call('PEXPIRE', key, string.format('%.0f', math.max(redis.call('PTTL', key), leaseMs)))
+end
+local function announce(publish, channel, message)
+  local receivers = redis.pcall(publish, channel, message)
+  if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
+    receivers = redis.pcall('PUBLISH', channel, message)
+  end
+  if type(receivers) == 'number' then
+    return 1
+  end
+  return 0
+end
+local EVERYONE = 'everyone'
+local function noteOf(seen, waiter)
+  local note = redis.call('HGET', seen, waiter)
+  local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
+end
+local function mayDropSilent(seen, acquiring, now, silentMs)
+  local note = redis.call('HGET', seen, EVERYONE)
+  if not note then
+    return false
+  end
+  local heardAt, spareUntil = string.match(note, '^(%d+) (%d+)$')
+  heardAt, spareUntil = tonumber(heardAt), tonumber(spareUntil)
+  if math.abs(now - heardAt) > silentMs * 2 / 3 then
+    spareUntil = now + silentMs
+  end
+  if acquiring then
+    redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  end
+  return spareUntil < now
+end
+local function forget(seen, waiter)
+  if redis.call('HDEL', seen, waiter) == 1 and redis.call('HLEN', seen) == 1 then
+    redis.call('DEL', seen)
+  end
+end
+local function handBack(timeouts, waiters, waitMs)
+  local change = string.format('%.0f', -waitMs)
+  for _, waiter in ipairs(waiters) do
+    redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
+  end
+end
+local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
+  local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
+  local handedBackMs = 0
+  local swept = false
+  local head = redis.call('LINDEX', queue, 0)
+  while head and head ~= acquiring do
+    local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
+    local isOver = diesAt ~= nil and diesAt <= now
+    local heardAt, maySilentMs, waitMs = noteOf(seen, head)
+    if heardAt then
+      if not (dropSilent and math.abs(now - heardAt) > maySilentMs) then
+        break
+      end
+      handedBackMs = handedBackMs + (isOver and 0 or waitMs)
+    elseif not isOver then
+      break
+    end
+    redis.call('LPOP', queue)
+    redis.call('ZREM', timeouts, head)
+    forget(seen, head)
+    swept = true
+    head = redis.call('LINDEX', queue, 0)
+  end
+  if handedBackMs > 0 then
+    handBack(timeouts, redis.call('LRANGE', queue, 0, -1), handedBackMs)
+  end
+  return head, swept
+end
+local function leaveQueue(queue, timeouts, seen, waiter)
+  local place = redis.call('LPOS', queue, waiter)
+  local _, _, waitMs = noteOf(seen, waiter)
+  redis.call('ZREM', timeouts, waiter)
+  forget(seen, waiter)
+  if not place then
+    return false
+  end
+  local behind = redis.call('LRANGE', queue, place + 1, -1)
+  redis.call('LREM', queue, 0, waiter)
+  if waitMs then
+    handBack(timeouts, behind, waitMs)
+  end
+  return true
+end
+local function callHead(head, publish, channel)
+  if not head then
+    return 1
+  end
+  return announce(publish, channel .. ':' .. head, '0')
+end
+local function note(seen, waiter, now, silentMs, waitMs, diesAt)
+  redis.pcall('HSET', seen, waiter, string.format('%.0f %.0f %.0f', now, silentMs, waitMs))
+  redis.pcall('HSETNX', seen, EVERYONE, string.format('%.0f 0', now))
+  local keepMs = math.min(diesAt - now + silentMs, 2 ^ 53)
+  if redis.call('PTTL', seen) < keepMs then
+    redis.call('PEXPIRE', seen, string.format('%.0f', keepMs))
+  end
+end
+local function takePlace(queue, timeouts, seen, waiter, now, leaseLeftMs, waitMs, silentMs)
+  local startsAt = now + leaseLeftMs
+  local last = redis.call('LINDEX', queue, -1)
+  if last then
+    startsAt = math.max(startsAt, tonumber(redis.call('ZSCORE', timeouts, last)) or 0)
+  end
+  redis.call('ZADD', timeouts, string.format('%.0f', startsAt + waitMs), waiter)
+  note(seen, waiter, now, silentMs, waitMs, startsAt + waitMs)
+  return redis.call('RPUSH', queue, waiter) - 1
+end
+local function keepPlace(timeouts, seen, waiter, now, leaseLeftMs, waitMs, silentMs)
+  local heardAt, _, addedMs = noteOf(seen, waiter)
+  local diesAt = tonumber(redis.call('ZSCORE', timeouts, waiter)) or 0
+  diesAt = math.max(diesAt + math.max(0, now - (heardAt or now)), now + leaseLeftMs + (addedMs or waitMs))
+  redis.pcall('ZADD', timeouts, string.format('%.0f', diesAt), waiter)
+  note(seen, waiter, now, silentMs, addedMs or waitMs, diesAt)
+end
+local function deadInMs(timeouts, seen, waiter, now)
+  local heardAt, silentMs = noteOf(seen, waiter)
+  local diesAt = heardAt and heardAt + silentMs or tonumber(redis.call('ZSCORE', timeouts, waiter)) or 0
+  if diesAt < now then
+    return -1
+  end
+  return math.min(diesAt - now + 1, 2 ^ 31)
+end
+local function grantLease(key, leaseMs, undo)
+  local lease = string.format('%.0f', leaseMs)
+  local leftMs = redis.pcall('PTTL', key)
+  if type(leftMs) == 'number' and leftMs >= leaseMs then
+    return
+  end
+  if type(redis.pcall('PEXPIRE', key, lease)) ~= 'number' then
+    undo()
+    redis.call('PEXPIRE', key, lease)
+  end
+end
+local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, isKeptOut)
+  if leaseMs < 1 then
+    return redis.error_reply('ERR a lease must be positive')
+  end
+  if waitMs < 0 or silentMs < 1 then
+    return redis.error_reply('ERR a wait must not be negative, and a waiter may be silent for a while')
+  end
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    if not isKeptOut then
+      raiseLease(lock, leaseMs)
+    end
+    return { 'held' }
+  end
+  if redis.call('EXISTS', ended) == 1 then
+    return { 'ended' }
+  end
+  local now = nowMs()
+  local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+  local remainingMs = redis.call('PTTL', lock)
+  local isFree = remainingMs == -2
+  if isFree and not isKeptOut and (not head or head == owner) then
+    leaveQueue(queue, timeouts, seen, owner)
+    redis.call('HSET', lock, owner, 1)
+    grantLease(lock, leaseMs, function()
+      redis.call('DEL', lock)
+    end)
+    return { 'held' }
+  end
+  if isFree and swept then
+    callHead(head, publish, channel)
+  end
+  if waitMs == 0 then
+    return { 'busy', remainingMs }
+  end
+  local place = redis.call('LPOS', queue, owner)
+  if place then
+    keepPlace(timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+  else
+    place = takePlace(queue, timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+  end
+  if place == 0 then
+    return { 'queued', remainingMs }
+  end
+  if place == 1 and isFree then
+    return { 'queued', deadInMs(timeouts, seen, head, now) }
+  end
+  return { 'queued', -1 }
+end
+if graceMs < 1 then
+  return redis.error_reply('ERR a grace must be positive')
+end
+local keptOutMs, server = graceLeft(guard, graceMs, trusted)
+local turn = takeTurn(
+  lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, keptOutMs > 0
+)
+if keptOutMs > 0 and not turn.err then
+  return { 'grace', keptOutMs, server }
+end
+return turn
+`,
+});
+
 /** Gives a holder back what a server that took over, or started anew, does not know of. There it may still be waiting: who holds the lock must not be called to it. */
 export const fairLockReclaim = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; ended: string; guard: string },
@@ -661,7 +952,7 @@ export const fairLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/reclaim',
-  sha1: 'c56f9d770d2d6756af1a69e75c8a3f6bae8755e0',
+  sha1: 'da0426a40ef8117472f34b4a9779464561611cc0',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended', 'guard'],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -702,7 +993,7 @@ local function noteOf(seen, waiter)
   local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
   return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
 end
-local function mayDropSilent(seen, now, silentMs)
+local function mayDropSilent(seen, acquiring, now, silentMs)
   local note = redis.call('HGET', seen, EVERYONE)
   if not note then
     return false
@@ -712,7 +1003,9 @@ local function mayDropSilent(seen, now, silentMs)
   if math.abs(now - heardAt) > silentMs * 2 / 3 then
     spareUntil = now + silentMs
   end
-  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  if acquiring then
+    redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  end
   return spareUntil < now
 end
 local function forget(seen, waiter)
@@ -726,12 +1019,12 @@ local function handBack(timeouts, waiters, waitMs)
     redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
   end
 end
-local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
-  local dropSilent = mayDropSilent(seen, now, silentMs)
+local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
+  local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
   local handedBackMs = 0
   local swept = false
   local head = redis.call('LINDEX', queue, 0)
-  while head and head ~= asking do
+  while head and head ~= acquiring do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
     local isOver = diesAt ~= nil and diesAt <= now
     local heardAt, maySilentMs, waitMs = noteOf(seen, head)
@@ -871,7 +1164,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: '17f7315e036226398e81c10292b80786747cf45c',
+  sha1: '914900ae50eb0f3865453f6cd132b5f0e4e79f14',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'ended'],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -914,7 +1207,7 @@ local function noteOf(seen, waiter)
   local heardAt, silentMs, waitMs = string.match(note or '', '^(%d+) (%d+) (%d+)$')
   return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
 end
-local function mayDropSilent(seen, now, silentMs)
+local function mayDropSilent(seen, acquiring, now, silentMs)
   local note = redis.call('HGET', seen, EVERYONE)
   if not note then
     return false
@@ -924,7 +1217,9 @@ local function mayDropSilent(seen, now, silentMs)
   if math.abs(now - heardAt) > silentMs * 2 / 3 then
     spareUntil = now + silentMs
   end
-  redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  if acquiring then
+    redis.pcall('HSET', seen, EVERYONE, string.format('%.0f %.0f', now, spareUntil))
+  end
   return spareUntil < now
 end
 local function forget(seen, waiter)
@@ -938,12 +1233,12 @@ local function handBack(timeouts, waiters, waitMs)
     redis.call('ZADD', timeouts, 'XX', 'INCR', change, waiter)
   end
 end
-local function sweepQueue(queue, timeouts, seen, asking, now, silentMs)
-  local dropSilent = mayDropSilent(seen, now, silentMs)
+local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
+  local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
   local handedBackMs = 0
   local swept = false
   local head = redis.call('LINDEX', queue, 0)
-  while head and head ~= asking do
+  while head and head ~= acquiring do
     local diesAt = tonumber(redis.call('ZSCORE', timeouts, head))
     local isOver = diesAt ~= nil and diesAt <= now
     local heardAt, maySilentMs, waitMs = noteOf(seen, head)
@@ -990,7 +1285,7 @@ end
 if redis.pcall('HEXISTS', lock, owner) == 1 then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-  local head = sweepQueue(queue, timeouts, seen, owner, nowMs(), silentMs)
+  local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
   return { 'released', callHead(head, publish, channel) }
 end
 if redis.call('GET', ended) == 'released' then
@@ -1001,7 +1296,7 @@ redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 if not left then
   return { 'lost' }
 end
-local head = sweepQueue(queue, timeouts, seen, owner, nowMs(), silentMs)
+local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
 if redis.call('EXISTS', lock) == 1 then
   return { 'left', 1 }
 end

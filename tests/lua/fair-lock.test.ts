@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import {
   fairLockAcquire,
   fairLockForceRelease,
+  fairLockGuardedAcquire,
   fairLockReclaim,
   fairLockRelease,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { describeReclaim, RUNNING_GRACE_MS } from './support/reclaim.ts';
+import { describeReclaim, PAST_GRACE_MS, RUNNING_GRACE_MS, whenSettled } from './support/reclaim.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
@@ -47,6 +48,20 @@ interface Wish {
 function acquire(name: string, owner: string, { leaseMs = LEASE_MS, waitMs = WAIT_MS }: Wish = {}) {
   const keys = { lock: name, ...queueKeys(name), ended: endedOf(name, owner) };
   return bench.run(fairLockAcquire, keys, { owner, leaseMs, waitMs, ...calling(name) });
+}
+
+/** The same with the guard, in a grace that has just begun or is long over. */
+function guarded(
+  name: string,
+  owner: string,
+  graceMs: number,
+  { leaseMs = LEASE_MS, waitMs = WAIT_MS }: Wish = {},
+) {
+  const guard = `holdfast_guard:${graceMs}:{${name}}`;
+  bench.expectImmortal(guard);
+  const keys = { lock: name, ...queueKeys(name), ended: endedOf(name, owner), guard };
+  const args = { owner, leaseMs, waitMs, ...calling(name), graceMs, trusted: '' };
+  return bench.run(fairLockGuardedAcquire, keys, args);
 }
 
 function release(name: string, owner: string) {
@@ -365,6 +380,97 @@ describe('the sweep', () => {
   });
 });
 
+describe('the sweep of a release', () => {
+  it('drops nobody when only withdrawals were heard of since all fell silent, however many', async () => {
+    const name = await freshName();
+    const waiters = ['c:1', 'c:2', 'c:3', 'c:4', 'c:5'];
+    await acquire(name, 'c:0');
+    for (const waiter of waiters) await acquire(name, waiter);
+    await release(name, 'c:0');
+    // As if so much time had passed: what was noted then is older by that.
+    const pass = async (ms: number) => {
+      for (const [waiter, note] of Object.entries(await bench.hash(seenOf(name)))) {
+        const times = waiter === 'everyone' ? /\d+/g : /^\d+/;
+        const older = note.replace(times, (time) => String(Math.max(0, Number(time) - ms)));
+        await bench.command('HSET', seenOf(name), waiter, older);
+      }
+    };
+    await pass(60_000);
+    for (const waiter of ['c:3', 'c:4', 'c:5']) {
+      expect(await release(name, waiter)).toMatchObject({ status: 'left' });
+      await pass(SILENT_MS * 0.6);
+    }
+    expect(await queue(name)).toEqual(['c:1', 'c:2']);
+    expect(await acquire(name, 'c:2')).toMatchObject({ status: 'queued' });
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
+  });
+});
+
+describe('fair-lock/guarded-acquire', () => {
+  it('is fair-lock/acquire when the server is settled', async () => {
+    await whenSettled(bench);
+    const name = await freshName();
+    expect(await guarded(name, 'c:1', PAST_GRACE_MS)).toEqual({ status: 'held' });
+    expect(await guarded(name, 'c:2', PAST_GRACE_MS)).toMatchObject({ status: 'queued' });
+    expect(await guarded(name, 'c:3', PAST_GRACE_MS, { waitMs: 0 })).toMatchObject({ status: 'busy' });
+    await release(name, 'c:1');
+    expect(await guarded(name, 'c:1', PAST_GRACE_MS)).toEqual({ status: 'ended' });
+    expect(await guarded(name, 'c:2', PAST_GRACE_MS)).toEqual({ status: 'held' });
+  });
+
+  it('in a grace, queues a waiter up and grants nothing, and after it lets the waiters in by their order', async () => {
+    await whenSettled(bench);
+    const name = await freshName();
+    for (const waiter of ['c:1', 'c:2', 'c:1', 'c:3']) {
+      const kept = await guarded(name, waiter, RUNNING_GRACE_MS);
+      expect(kept).toEqual({
+        status: 'grace',
+        remainingMs: expect.any(Number),
+        server: expect.stringMatching(/^[0-9a-f]{40}$/),
+      });
+    }
+    expect(await bench.exists(name)).toBe(false);
+    expect(await queue(name)).toEqual(['c:1', 'c:2', 'c:3']);
+    expect(await guarded(name, 'c:2', PAST_GRACE_MS)).toMatchObject({ status: 'queued' });
+    expect(await guarded(name, 'c:1', PAST_GRACE_MS)).toEqual({ status: 'held' });
+  });
+
+  it('in a grace, hears a waiter that lives and drops a head that is silent', async () => {
+    const name = await freshName();
+    for (const waiter of ['c:1', 'c:2', 'c:3']) await guarded(name, waiter, RUNNING_GRACE_MS);
+    const before = (await diesAt(name, 'c:2')) as number;
+    for (const waiter of ['c:1', 'c:2']) await silence(name, waiter, SILENT_MS + 100);
+    expect(await guarded(name, 'c:2', RUNNING_GRACE_MS)).toMatchObject({ status: 'grace' });
+    expect(await queue(name)).toEqual(['c:2', 'c:3']);
+    expectAbout(await diesAt(name, 'c:2'), before + SILENT_MS + 100 - WAIT_MS);
+    const heardAt = Number((await bench.hash(seenOf(name)))['c:2']?.split(' ')[0]);
+    expectAbout(heardAt, await serverNow());
+  });
+
+  it('in a grace, queues neither an owner up that does not wait nor one that has ended', async () => {
+    const name = await freshName();
+    expect(await guarded(name, 'c:1', RUNNING_GRACE_MS, { waitMs: 0 })).toMatchObject({ status: 'grace' });
+    await release(name, 'c:2');
+    expect(await guarded(name, 'c:2', RUNNING_GRACE_MS)).toMatchObject({ status: 'grace' });
+    await expectNoTrace(name);
+  });
+
+  it('in a grace, neither confirms nor queues up an owner whose hold the server has', async () => {
+    const name = await freshName();
+    await acquire(name, 'c:1', { leaseMs: 30_000 });
+    expect(await guarded(name, 'c:1', RUNNING_GRACE_MS)).toMatchObject({ status: 'grace' });
+    expectRunning(await bench.pttl(name), 30_000);
+    await expectNoTrace(name);
+  });
+
+  it.each([{ leaseMs: 0 }, { waitMs: -1 }])('refuses %j, in a grace as well', async (wish) => {
+    const name = await freshName();
+    await expect(guarded(name, 'c:1', RUNNING_GRACE_MS, wish)).rejects.toThrow(/^ERR /);
+    await expect(guarded(name, 'c:1', 0)).rejects.toThrow('a grace must be positive');
+    await expectNoTrace(name);
+  });
+});
+
 describe('a free lock behind a head that does not come', () => {
   it('tells the next when the head counts as dead, and never 0', async () => {
     const name = await freshName();
@@ -543,11 +649,14 @@ describe('fair-lock/force-release', () => {
 });
 
 describe('wrong numbers of keys and arguments', () => {
-  it.each([fairLockAcquire, fairLockRelease, fairLockForceRelease])('$name refuses them', async (script) => {
-    await expect(bench.command('EVAL', script.source, 0)).rejects.toThrow(
-      /^ERR holdfast fair-lock\/.*: wrong number of keys or arguments/,
-    );
-  });
+  it.each([fairLockAcquire, fairLockGuardedAcquire, fairLockRelease, fairLockForceRelease])(
+    '$name refuses them',
+    async (script) => {
+      await expect(bench.command('EVAL', script.source, 0)).rejects.toThrow(
+        /^ERR holdfast fair-lock\/.*: wrong number of keys or arguments/,
+      );
+    },
+  );
 });
 
 describeWithProcess('a server without memory to spare', () => {

@@ -1,6 +1,7 @@
 /**
  * The fair lock against a plain model of it: any sequence of joining, taking turns, leaving, releasing and
  * forcing, by two clients' owners and by Redisson's, leaves the queue, the holder and the times as the model has them.
+ * Both clients have the guard, and a grace begins and ends at any time.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +9,9 @@ import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from
 import { FairProtocol } from '../../src/primitives/fair-lock.ts';
 import { Granting } from '../../src/primitives/granting.ts';
 import type { Wire } from '../../src/primitives/wire.ts';
+import { Guard } from '../../src/runtime/guard.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
+import { ManualClock } from '../harness/manual-clock.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
 import { heardOn, rawDriver } from '../lua/support/script-bench.ts';
@@ -19,12 +22,15 @@ const WAITS = [60_000, 90_000, 120_000];
 const JAVA_WAIT_MS = 75_000;
 /** More than the time a run takes, far less than a wait. */
 const TOLERANCE_MS = 20_000;
+const GRACE_MS = 600_000;
 
 interface Model {
   holder: string | null;
   /** The waiters in their order, with the wait each added and how long it lives by Redisson's rule. */
   queue: { owner: string; waitMs: number; diesInMs: number }[];
   ended: Set<string>;
+  /** The server keeps strangers out. */
+  isGrace: boolean;
   /** Whom the last step called. */
   called: string[];
 }
@@ -41,6 +47,7 @@ const OWNERS = ['a:1', 'a:2', 'a:3', 'b:1', 'b:2', 'b:3'];
 const JAVA = ['java:1', 'java:2'];
 const EVERYBODY = [...OWNERS, ...JAVA];
 
+const recordOf = (name: string) => `${name}:holdfast_guard`;
 const clientOf = (real: Real, owner: string) => real.clients[owner.startsWith('a:') ? 0 : 1] as FairProtocol;
 const waitOf = (owner: string) => WAITS[Number(owner.slice(2)) - 1] as number;
 
@@ -105,17 +112,18 @@ function asking(owner: string, isWaiting: boolean, deliveries: number): Step {
     for (let delivery = 0; delivery < deliveries; delivery += 1) {
       const asked = clientOf(real, owner).acquire(owner, LEASE_MS, isWaiting ? waitOf(owner) : 0);
       if (model.holder !== owner && model.ended.has(owner)) {
-        await expect(asked).rejects.toThrow('cannot begin again');
+        if (model.isGrace) expect(await asked).toMatchObject({ status: 'busy' });
+        else await expect(asked).rejects.toThrow('cannot begin again');
         continue;
       }
       const [head] = model.queue;
       const isTurn = model.holder === null && (head === undefined || head.owner === owner);
-      if (isTurn) {
+      if (isTurn && !model.isGrace) {
         leave(model, owner);
         model.holder = owner;
       }
       const isHeld = model.holder === owner;
-      expect(await asked).toMatchObject({ status: isHeld ? 'held' : 'busy' });
+      expect(await asked).toMatchObject({ status: isHeld && !model.isGrace ? 'held' : 'busy' });
       if (isHeld || !isWaiting) continue;
       const queued = model.queue.find((waiter) => waiter.owner === owner);
       if (queued === undefined) join(model, owner, waitOf(owner));
@@ -156,6 +164,15 @@ function forcing(request: number, before: string | null): Step {
       callHead(model);
     }
     model.ended.add(id);
+  });
+}
+
+/** A grace begins as after a promotion, or ends; the guard's record says so. */
+function keepingOut(isGrace: boolean): Step {
+  return step(isGrace ? 'a grace begins' : 'the grace ends', async (model, { raw, name }) => {
+    const id = /master_replid:(\w+)/.exec(String(await raw.command('INFO', 'replication')))?.[1];
+    await raw.command('SET', recordOf(name), isGrace ? `${id} ${Date.now() + GRACE_MS}` : `${id}`);
+    model.isGrace = isGrace;
   });
 }
 
@@ -221,6 +238,7 @@ const steps = fc.commands<Model, Real, false>(
     fc
       .tuple(fc.integer({ min: 1, max: 3 }), fc.option(fc.constantFrom(...EVERYBODY)))
       .map((given) => forcing(...given)),
+    fc.boolean().map(keepingOut),
     aJava.map(javaJoining),
     aJava.map(javaTaking),
     aJava.map(javaReleasing),
@@ -236,9 +254,17 @@ describe('the fair lock and its model', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (commands) => {
         const name = randomName();
+        const place = {
+          topology: 'standalone',
+          keyPrefix: `${name}:`,
+          nodeOf: () => '',
+          nodes: () => [''],
+        } as const;
+        const guard = new Guard({ clock: new ManualClock(), graceMs: GRACE_MS, driver: place });
         const wireOver = (connection: RawConnection): Wire => ({
           driver: rawDriver(connection),
-          granting: new Granting(rawDriver(connection)),
+          granting: new Granting(rawDriver(connection), undefined, guard),
+          guard,
           publish: 'PUBLISH',
           rememberMs: 600_000,
           commandTimeoutMs: 3_000,
@@ -263,7 +289,8 @@ describe('the fair lock and its model', () => {
             return called.splice(0);
           },
         };
-        const model: Model = { holder: null, queue: [], ended: new Set(), called: [] };
+        const model: Model = { holder: null, queue: [], ended: new Set(), isGrace: false, called: [] };
+        await keepingOut(false).run(model, real);
         await fc.asyncModelRun(() => ({ model, real }), commands);
         stop();
         await listener.command('UNSUBSCRIBE', ...channels);

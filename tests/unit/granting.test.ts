@@ -7,7 +7,12 @@ import { Granting } from '../../src/primitives/granting.ts';
 import { Acknowledgement } from '../../src/runtime/acknowledgement.ts';
 import { Guard } from '../../src/runtime/guard.ts';
 import { ReplicaCensus, type ReplicaWish } from '../../src/runtime/replica-census.ts';
-import { lockAcquire, semaphoreAcquire } from '../../src/scripts/generated.ts';
+import {
+  fairLockAcquire,
+  fairLockGuardedAcquire,
+  lockAcquire,
+  semaphoreAcquire,
+} from '../../src/scripts/generated.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 import { refusal, reset, unreachable, watchPromise } from './runtime/support/deferred.ts';
 import { CarryingDriver } from './runtime/support/sending.ts';
@@ -281,6 +286,19 @@ describe('behind the guard', () => {
     await clock.advance(0);
     expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
     expect(guard.termsFor('raw:orders').trusted).toBe('');
+    clock.jump(GRACE_MS + 1);
+    expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
+  });
+
+  it('a script of its own runs where the lock has one, and its grace looks busy as well', async () => {
+    const { clock, driver, guard, plain } = setUp({ isGuarded: true });
+    driver.reply = async () => ['grace', 12_345, SERVER];
+    const keys = { lock: 'raw:orders', queue: 'q', timeouts: 't', seen: 's', ended: 'ended' };
+    const args = { ...ARGS, waitMs: 1, silentMs: 1, publish: 'PUBLISH', channel: 'c' };
+    const grant = watchPromise(plain.lock(PLACE, fairLockAcquire, keys, args, fairLockGuardedAcquire));
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
+    expect(driver.run).toEqual([fairLockGuardedAcquire.sha1]);
     clock.jump(GRACE_MS + 1);
     expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
   });

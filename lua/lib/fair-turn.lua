@@ -1,0 +1,59 @@
+--- The turn of an owner at a fair lock: it takes the lock when that is free and nobody waits before it; otherwise
+--- it queues up, or does not wait.
+---
+--- An owner that is kept out takes and keeps its place, and gets nothing. Nor does it get a hold confirmed that the
+--- server has of it: the server may have forgotten that it ended, and whose hold came after it.
+---
+--- @include lib/raise-lease
+--- @include lib/now
+--- @include lib/fair-queue
+--- @include lib/fair-place
+--- @include lib/grant-lease
+local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, isKeptOut)
+  if leaseMs < 1 then
+    return redis.error_reply('ERR a lease must be positive')
+  end
+  if waitMs < 0 or silentMs < 1 then
+    return redis.error_reply('ERR a wait must not be negative, and a waiter may be silent for a while')
+  end
+  if redis.call('HEXISTS', lock, owner) == 1 then
+    if not isKeptOut then
+      raiseLease(lock, leaseMs)
+    end
+    return { 'held' }
+  end
+  if redis.call('EXISTS', ended) == 1 then
+    return { 'ended' }
+  end
+  local now = nowMs()
+  local head, swept = sweepQueue(queue, timeouts, seen, owner, now, silentMs)
+  local remainingMs = redis.call('PTTL', lock)
+  local isFree = remainingMs == -2
+  if isFree and not isKeptOut and (not head or head == owner) then
+    leaveQueue(queue, timeouts, seen, owner)
+    redis.call('HSET', lock, owner, 1)
+    grantLease(lock, leaseMs, function()
+      redis.call('DEL', lock)
+    end)
+    return { 'held' }
+  end
+  if isFree and swept then
+    callHead(head, publish, channel)
+  end
+  if waitMs == 0 then
+    return { 'busy', remainingMs }
+  end
+  local place = redis.call('LPOS', queue, owner)
+  if place then
+    keepPlace(timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+  else
+    place = takePlace(queue, timeouts, seen, owner, now, math.max(0, remainingMs), waitMs, silentMs)
+  end
+  if place == 0 then
+    return { 'queued', remainingMs }
+  end
+  if place == 1 and isFree then
+    return { 'queued', deadInMs(timeouts, seen, head, now) }
+  end
+  return { 'queued', -1 }
+end
