@@ -3,9 +3,9 @@
 --- One entry for each grant: a byte with the length of the random bytes that follow it, those bytes, and the
 --- number of permits in four, low byte first. Redisson writes 16 random bytes, before 3.21 it wrote 8, and before
 --- 3.17 the length was longer: behind whatever precedes it, the number is in the last four bytes.
---- The number of permits left stands in a key of its own, so that a grant need not add up the history; what was
---- released is in that number while its entries stay. It is added up where that is cheap, or the number is
---- missing or cannot be right: evicted, edited, or of a rate that was lowered.
+--- The number of permits left stands in a key of its own, so that a grant need not add up the history: both add up
+--- to the rate. Where Redisson releases, it raises the number and leaves the entries. The history is added up where
+--- that is cheap, or the number is missing or cannot be right: evicted, edited, or of a rate that was lowered.
 local FEW = 128
 
 local function whole(number)
@@ -36,9 +36,9 @@ end
 --- How many permits are left, exactly if fewer than `wanted` seem to be; how many are used, if that was added
 --- up; and how many entries are too old to count. Reads only.
 ---
---- Between grants and releases both add up to the rate, or to more: then something was released whose entry is
---- still there. Of the entries that grow old those are taken to be the first, so that what is left is never more
---- than the rate allows.
+--- What is left and what is used are more than the rate where Redisson released something: its entries are still
+--- there. Of the entries that grow old those are taken to be the first, so that what is left is never more than the
+--- rate allows.
 local function lookAt(limit, wanted)
   local history, rate = limit.history, limit.rate
   local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
@@ -105,5 +105,29 @@ local function grantedAt(limit, permits)
     end
     -- Most need one entry, some need hundreds.
     from, size = from + size, size * 8
+  end
+end
+
+--- Takes that many permits out of the history, the oldest first; answers how many there were. The oldest: whichever
+--- of them were given back, those that were not are then in the window for no shorter than their entries.
+local function takeOut(limit, permits)
+  local taken = 0
+  while true do
+    local page = redis.call('ZRANGE', limit.history, 0, 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      if taken == permits then
+        return taken
+      end
+      local entry, inEntry = page[i], permitsOf(page[i])
+      local out = math.min(inEntry, permits - taken)
+      redis.call('ZREM', limit.history, entry)
+      if out < inEntry then
+        redis.call('ZADD', limit.history, page[i + 1], string.sub(entry, 1, -5) .. struct.pack('<I4', inEntry - out))
+      end
+      taken = taken + out
+    end
+    if #page == 0 then
+      return taken
+    end
   end
 end

@@ -1,6 +1,7 @@
 --- Gives permits back before their time. No more are free afterwards than the rate allows.
 ---
---- Their entries stay, as with Redisson: nobody knows which they are, and each is the memory of a request.
+--- As many are taken out of the history, or they would come back once more with their time. Nobody knows which they
+--- are: the oldest go. An entry is also the memory of its request, which takes anew if it is repeated after that.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
 --- @key overallValue    string  permits left, of all
@@ -28,7 +29,7 @@ if limit then
   local left, _, expiredCount = lookAt(limit, limit.rate)
   ignoreFullMemory(answer)
   tidy(limit, expiredCount)
-  storeLeft(limit, math.min(limit.rate, left + count))
+  storeLeft(limit, left + takeOut(limit, math.min(count, limit.rate - left)))
   keepAlive(config, limit)
   reply = { 'released' }
 end

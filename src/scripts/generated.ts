@@ -3529,7 +3529,7 @@ export const rateLimiterAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'rate-limiter/acquire',
-  sha1: 'fd2e08535cbdeea0446b014eed1c8a78320716a2',
+  sha1: 'b7fb80223505a6e48ecb77d555817a55f8eca025',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
@@ -3673,6 +3673,27 @@ local function grantedAt(limit, permits)
     from, size = from + size, size * 8
   end
 end
+local function takeOut(limit, permits)
+  local taken = 0
+  while true do
+    local page = redis.call('ZRANGE', limit.history, 0, 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      if taken == permits then
+        return taken
+      end
+      local entry, inEntry = page[i], permitsOf(page[i])
+      local out = math.min(inEntry, permits - taken)
+      redis.call('ZREM', limit.history, entry)
+      if out < inEntry then
+        redis.call('ZADD', limit.history, page[i + 1], string.sub(entry, 1, -5) .. struct.pack('<I4', inEntry - out))
+      end
+      taken = taken + out
+    end
+    if #page == 0 then
+      return taken
+    end
+  end
+end
 if count < 1 or count > 4294967295 or #id ~= 16 then
   return redis.error_reply('ERR the number of permits or the id of the request is out of range')
 end
@@ -3726,7 +3747,7 @@ export const rateLimiterAvailablePermits = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/available-permits',
-  sha1: '76cce411e3e4194d0dab5479690cd252c74857c9',
+  sha1: '555fa00ae7fda2d3cb1fc01f0f70407bbef81720',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory'],
   args: [],
   replies: {
@@ -3861,6 +3882,27 @@ local function grantedAt(limit, permits)
     from, size = from + size, size * 8
   end
 end
+local function takeOut(limit, permits)
+  local taken = 0
+  while true do
+    local page = redis.call('ZRANGE', limit.history, 0, 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      if taken == permits then
+        return taken
+      end
+      local entry, inEntry = page[i], permitsOf(page[i])
+      local out = math.min(inEntry, permits - taken)
+      redis.call('ZREM', limit.history, entry)
+      if out < inEntry then
+        redis.call('ZADD', limit.history, page[i + 1], string.sub(entry, 1, -5) .. struct.pack('<I4', inEntry - out))
+      end
+      taken = taken + out
+    end
+    if #page == 0 then
+      return taken
+    end
+  end
+end
 local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
 if not limit then
   return { 'unset' }
@@ -3905,7 +3947,7 @@ export const rateLimiterRelease = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/release',
-  sha1: 'c5f6d5d33fdeeec72d14d7f67d894d60666a2862',
+  sha1: 'd354cb5348716ed43d4492aaac9b49d2784165b6',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['count', 'integer'], ['rememberMs', 'integer']],
   replies: {
@@ -4062,6 +4104,27 @@ local function grantedAt(limit, permits)
     from, size = from + size, size * 8
   end
 end
+local function takeOut(limit, permits)
+  local taken = 0
+  while true do
+    local page = redis.call('ZRANGE', limit.history, 0, 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      if taken == permits then
+        return taken
+      end
+      local entry, inEntry = page[i], permitsOf(page[i])
+      local out = math.min(inEntry, permits - taken)
+      redis.call('ZREM', limit.history, entry)
+      if out < inEntry then
+        redis.call('ZADD', limit.history, page[i + 1], string.sub(entry, 1, -5) .. struct.pack('<I4', inEntry - out))
+      end
+      taken = taken + out
+    end
+    if #page == 0 then
+      return taken
+    end
+  end
+end
 if count < 1 then
   return redis.error_reply('ERR the number of permits must be positive')
 end
@@ -4075,7 +4138,7 @@ if limit then
   local left, _, expiredCount = lookAt(limit, limit.rate)
   ignoreFullMemory(answer)
   tidy(limit, expiredCount)
-  storeLeft(limit, math.min(limit.rate, left + count))
+  storeLeft(limit, left + takeOut(limit, math.min(count, limit.rate - left)))
   keepAlive(config, limit)
   reply = { 'released' }
 end
@@ -4304,7 +4367,7 @@ export const rateLimiterUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'rate-limiter/undo',
-  sha1: '2c945f2085797fa1d1a295b6402fda6a6b102696',
+  sha1: 'd06a924e1044220b6c055b272a13f4ebb8b32291',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
@@ -4406,6 +4469,27 @@ local function grantedAt(limit, permits)
       return nil, freed
     end
     from, size = from + size, size * 8
+  end
+end
+local function takeOut(limit, permits)
+  local taken = 0
+  while true do
+    local page = redis.call('ZRANGE', limit.history, 0, 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      if taken == permits then
+        return taken
+      end
+      local entry, inEntry = page[i], permitsOf(page[i])
+      local out = math.min(inEntry, permits - taken)
+      redis.call('ZREM', limit.history, entry)
+      if out < inEntry then
+        redis.call('ZADD', limit.history, page[i + 1], string.sub(entry, 1, -5) .. struct.pack('<I4', inEntry - out))
+      end
+      taken = taken + out
+    end
+    if #page == 0 then
+      return taken
+    end
   end
 end
 if count < 1 or count > 4294967295 or #id ~= 16 then

@@ -10,6 +10,7 @@ import {
   rateLimiterUndo,
 } from '../../src/scripts/generated.ts';
 import {
+  bytesOn,
   entriesOn,
   entryOf,
   historyKey,
@@ -485,18 +486,72 @@ describe('rate-limiter: expiry', () => {
   });
 });
 
+/** Makes every entry so much older. */
+const AGE =
+  "for _, m in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], -ARGV[1], m) end";
+
 describe('rate-limiter/release', () => {
-  it('gives back, no more than the rate, and leaves the history', async () => {
+  it('gives back, no more than the rate, and takes as much out of the history, the oldest first', async () => {
+    const name = await planted({ rate: 9 }, 0, [
+      [2, 30_000],
+      [3, 20_000],
+      [4, 10_000],
+    ]);
+    const [, second, third] = await granted(name);
+    await release(name, 'a', 3);
+    expect(await stored(name)).toBe('3');
+    expect(await granted(name)).toEqual([{ ...second, permits: 2 }, third]);
+    await release(name, 'b', 2);
+    expect(await stored(name)).toBe('5');
+    expect(await granted(name)).toEqual([third]);
+    await release(name, 'c', 50);
+    expect(await stored(name)).toBe('9');
+    expect(await bench.exists(historyKey(name))).toBe(false);
+    await release(name, 'd');
+    expect(await stored(name)).toBe('9');
+  });
+
+  it('leaves of an entry that it takes from one of the same bytes, as Redisson writes them', async () => {
+    const name = newName();
+    await trySet(name, 'a', { rate: 1_000 });
+    await acquire(name, 'b', 700);
+    await release(name, 'c', 100);
+    const [left] = await bytesOn(bench.connection, historyKey(name));
+    expect(left?.entry).toEqual(entryOf(600, idOf('b')));
+  });
+
+  it('gives back no more than the history has, where part of it was lost', async () => {
+    const entries = Array.from({ length: 150 }, (_, i) => [1, 10_000 + i] as const);
+    const name = await planted({ rate: 300 }, 0, entries);
+    await release(name, 'a', 200);
+    expect(await stored(name)).toBe('150');
+    expect(await granted(name)).toEqual([]);
+  });
+
+  it('gives back beside what Redisson gave back, whose entries stay', async () => {
+    // Of six, Redisson gave two back.
+    const name = await planted({ rate: 6, intervalMs: 30_000 }, 2, [
+      [3, 20_000],
+      [3, 10_000],
+    ]);
+    await release(name, 'a', 1);
+    expect(await stored(name)).toBe('3');
+    expect((await granted(name)).map(({ permits }) => permits)).toEqual([2, 3]);
+    await release(name, 'b', 9);
+    expect(await stored(name)).toBe('6');
+    expect((await granted(name)).map(({ permits }) => permits)).toEqual([2]);
+  });
+
+  it('forgets the request whose entry it takes: repeated, that takes anew unless a mark was left', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
-    await release(name, 'c', 1);
-    expect(await stored(name)).toBe('2');
-    await release(name, 'd', 5);
+    await acquire(name, 'c', 1, 40_000);
+    await release(name, 'd', 3);
+    expect(await acquire(name, 'c', 1)).toEqual({ status: 'granted' });
     expect(await stored(name)).toBe('3');
-    expect((await granted(name)).map(({ permits }) => permits)).toEqual([2]);
     expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted' });
-    expect(await stored(name)).toBe('3');
+    expect(await stored(name)).toBe('1');
   });
 
   it('repeated, gives back once', async () => {
@@ -525,6 +580,21 @@ describe('rate-limiter/release', () => {
     ]);
     expect(await available(busy)).toEqual({ status: 'permits', count: 0 });
     expectWait(await acquire(busy, 'a', 1), 20_000);
+  });
+
+  it('with many grants in the window, gives back nothing a second time with their time', async () => {
+    const name = newName();
+    await trySet(name, 'set', { rate: 200, intervalMs: 600_000 });
+    const take = (from: number, to: number) =>
+      Promise.all(Array.from({ length: to - from }, (_, i) => acquire(name, `request ${from + i}`)));
+    await take(0, 100);
+    await bench.command('EVAL', AGE, 1, historyKey(name), 300_000);
+    await release(name, 'given back', 100);
+    for (const reply of await take(100, 300)) expect(reply).toEqual({ status: 'granted' });
+    // The time of the first hundred is over.
+    await bench.command('EVAL', AGE, 1, historyKey(name), 300_000);
+    expect(await available(name)).toEqual({ status: 'permits', count: 0 });
+    expectWait(await acquire(name, 'one more'), 300_000);
   });
 
   it('waits for those whose permits were not given back', async () => {
@@ -585,7 +655,7 @@ describe('rate-limiter/undo', () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
-    await release(name, 'c', 1);
+    await bench.command('SET', leftKey(name), 2);
     await undo(name, 'b', 2);
     expect(await stored(name)).toBe('3');
 
@@ -594,6 +664,16 @@ describe('rate-limiter/undo', () => {
     expect(await undo(name, 'd', 2)).toEqual({ status: 'returned' });
     expect(await bench.exists(leftKey(name))).toBe(false);
     expect(await bench.exists(historyKey(name))).toBe(false);
+  });
+
+  it('gives back nothing where a release took of the entry: how much of it is left is not known', async () => {
+    const name = newName();
+    await trySet(name, 'a');
+    await acquire(name, 'b', 2);
+    await release(name, 'c', 1);
+    expect(await undo(name, 'b', 2)).toEqual({ status: 'barred' });
+    expect(await stored(name)).toBe('2');
+    expect((await granted(name)).map(({ permits }) => permits)).toEqual([1]);
   });
 
   it('refuses what no request can be, before it writes', async () => {

@@ -20,7 +20,8 @@ const QUARTER_MS = 250_000;
 const INTERVAL_MS = 4 * QUARTER_MS;
 
 interface Grant {
-  readonly permits: number;
+  /** What the history has of it. */
+  permits: number;
   /** What of it was not given back. */
   live: number;
   quarters: number;
@@ -68,14 +69,25 @@ function take(model: Model, who: number, permits: number): boolean {
   return true;
 }
 
-/** Those that are given back are the oldest. */
-function giveBack(model: Model, who: number, permits: number): void {
-  let more = permits;
-  for (const grant of countOf(model, who).grants) {
-    const returned = Math.min(more, grant.live);
-    grant.live -= returned;
-    more -= returned;
+/** Takes that many from the oldest grants; answers how many there were. */
+function takeOut(grants: readonly Grant[], of: 'live' | 'permits', most: number): number {
+  let more = most;
+  for (const grant of grants) {
+    const taken = Math.min(more, grant[of]);
+    grant[of] -= taken;
+    more -= taken;
   }
+  return most - more;
+}
+
+/** Those that are given back are the oldest. */
+function javaGivesBack(model: Model, who: number, permits: number): number {
+  return takeOut(countOf(model, who).grants, 'live', permits);
+}
+
+/** The same, and they are in the history no more. */
+function giveBack(model: Model, who: number, permits: number): void {
+  takeOut(countOf(model, who).grants, 'permits', javaGivesBack(model, who, permits));
 }
 
 /** Redisson adds to what is left without a look at the history, and does not mend it. */
@@ -201,7 +213,7 @@ const STEPS = [
       `Java gives back ${permits} beside ${by}`,
       async (model, { raw, name, ids }) => {
         await new JavaLimiter(raw, name, { clientId: ids[by] as string }).release(permits);
-        giveBack(model, by, permits);
+        javaGivesBack(model, by, permits);
       },
       suitsJava,
     ),
@@ -215,7 +227,7 @@ const STEPS = [
   who.map((by) =>
     step(`what is left beside ${by} is lost`, async (model, real) => {
       await real.raw.command('DEL', keysOf(model, real, by).left);
-      // What was given back stood nowhere else.
+      // What Redisson gave back stood nowhere else.
       for (const grant of countOf(model, by).grants) grant.live = grant.permits;
       countOf(model, by).isDamaged = true;
     }),
