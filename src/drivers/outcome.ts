@@ -123,6 +123,15 @@ export function classify(error: unknown): Outcome {
   return subscribed ? 'refused' : 'unknown';
 }
 
+/** Nodes that send a command to each other. A MOVED that no library followed may mean a client that knows one node only. */
+const SENT_AROUND =
+  /^(?:ASK|TRYAGAIN) |^Too many Cluster redirections\. Last error: \w+: (?:ASK|TRYAGAIN|MOVED) /;
+
+/** Whether the slot of a command is on its way to another node: nothing is wrong, and soon that one will answer. */
+export function isSlotMoving(error: unknown): boolean {
+  return error instanceof Error && (SENT_AROUND.test(error.message) || isSlotMoving(error.cause));
+}
+
 /** Whether a failed attempt has to be undone: it may have run, or it did and that was not enough. */
 export function mayHaveRun(error: unknown): boolean {
   return error instanceof ReplicationError || classify(error) === 'unknown';

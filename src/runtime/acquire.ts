@@ -5,7 +5,7 @@
  * the outcome of, and what may be worth waiting for. The engine brings the line, the wake-ups, the
  * deadline and the abort.
  */
-import { classify, mayHaveRun, toHoldfastError } from '../drivers/outcome.ts';
+import { classify, isSlotMoving, mayHaveRun, toHoldfastError } from '../drivers/outcome.ts';
 import { type HoldfastError, OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
@@ -79,7 +79,7 @@ const NOT_GRANTED: Busy = { granted: false, remainingMs: -1 };
  *
  * With an unreachable server, a caller that limits its wait gets an error at most `commandTimeoutMs` after
  * that limit, and one that sets no limit after `commandTimeoutMs`, unless it was waiting already: who has
- * been told to wait, or queues behind others, waits out the outage.
+ * been told to wait, or queues behind others, waits out the outage. A slot that moves is nothing but a reason to wait.
  *
  * @throws the abort reason, or a HoldfastError
  */
@@ -134,6 +134,8 @@ export async function acquire<T>(
         const outcome = classify(error);
         if (!mayHaveRun(error)) inDoubt = wasInDoubt;
         if (outcome === 'refused') throw toHoldfastError(error, contest.what);
+        // Half of the slot has moved: that is no outage, and ends by itself.
+        if (isSlotMoving(error)) waitsForEver();
         if (clock.now() >= settleBy) throw unanswered(error, inDoubt, contest.what);
         trouble = error;
         line.foundBusy(backoff.next());

@@ -6,7 +6,7 @@
  * deadlines themselves are the tenures' own business. The same timer notices when the event loop was
  * blocked or the machine slept.
  */
-import { classify } from '../drivers/outcome.ts';
+import { classify, isSlotMoving } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { CancelTimer } from './clock.ts';
@@ -22,11 +22,6 @@ const PULSE_MS = 1_000;
 
 /** A timer that comes this late was kept from running. */
 const STALL_MS = 500;
-
-/** Half of a slot has moved: keys that are in different places cannot be spoken of together. */
-function isTornApart(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('TRYAGAIN');
-}
 
 export class Watchdog {
   readonly #runtime: Runtime;
@@ -157,7 +152,7 @@ export class Watchdog {
       } catch (error) {
         tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.isStillHeld());
         for (const tenure of tenures) this.#tellRisk(tenure, error);
-        if (tenures.length > 1 && (classify(error) === 'refused' || isTornApart(error))) {
+        if (tenures.length > 1 && (classify(error) === 'refused' || isSlotMoving(error))) {
           // One key the server refuses must not take the others with it, nor must one that has moved already.
           for (const tenure of tenures) void this.#renew(renew, [tenure]);
           return;

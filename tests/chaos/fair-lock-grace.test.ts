@@ -11,8 +11,8 @@ import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { join, past, type Settled, timed } from './arena.ts';
-import { APPENDING, restartStage, stage } from './failover-stage.ts';
+import { join, past, type Settled, timed } from './support/arena.ts';
+import { APPENDING, restartStage, stage } from './support/failover-stage.ts';
 
 const CHILD = fileURLToPath(new URL('./children/fair-lock-waits.ts', import.meta.url));
 

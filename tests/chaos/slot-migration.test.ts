@@ -4,14 +4,14 @@
  * The nodes are shared by all tests here; every test uses slots of its own.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ClientOptions, Hold, Holdfast } from '../../src/index.ts';
+import { type ClientOptions, type Hold, type Holdfast, HoldfastError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../harness/cluster.ts';
 import { infoOf } from '../harness/server-answers.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import type { SlotMove } from '../harness/slot-move.ts';
 import { eventually } from '../harness/wait.ts';
-import { listenTo, timed } from './support/arena.ts';
+import { listenTo, past, timed } from './support/arena.ts';
 import { nameOn } from './support/cluster-stage.ts';
 import { Duel } from './support/duel.ts';
 import { whenHeardAt } from './support/failover-stage.ts';
@@ -94,6 +94,88 @@ describeWithProcess('a slot moves to another node', () => {
       await duel.finish(6_000);
       expect(duel.violations()).toEqual([]);
     });
+  });
+
+  describe.each(WAYS)('half-way for longer than a command may take, %s', (way) => {
+    // By itself ioredis repeats for two seconds what concerns both nodes, before it says so.
+    const commandTimeoutMs = way === 'default ioredis 6' ? 2_600 : 500;
+    const options: ClientOptions = { ...SHORT, commandTimeoutMs };
+
+    /** Two clients each hold a lock of one slot; one of these has moved, the other has not. */
+    async function halfWay(wish: { leaseMs?: number } = {}) {
+      const [here, to] = nodes();
+      const name = await nameOn(cluster, here);
+      const client = () => joinCluster(way, cluster, options);
+      const holders = [await client(), await client()] as const;
+      const events = holders.map(listenTo);
+      const holds = [
+        await holders[0].getLock(name).lock(wish),
+        await holders[1].getLock(`{${name}}:stays`).lock(wish),
+      ] as const;
+      const move = await cluster.beginMove(cluster.slotOf(name), to);
+      await move.migrate(name);
+      return { name, other: await client(), holds, events, move, from: performance.now() };
+    }
+
+    it('holders keep their locks, and callers wait though no server has told them to', async () => {
+      const { name, other, holds, events, move, from } = await halfWay();
+      const names = [...holds.map((hold) => hold.name), `{${name}}:new`];
+      const waiting = names.map((each) => timed(other.getLock(each).lock()));
+      const settled: unknown[] = [];
+      for (const each of waiting) void each.then((how) => settled.push(how));
+      await past(from + Math.max(2 * LEASE_MS, 1.5 * commandTimeoutMs));
+      expect(settled).toEqual([]);
+      expect(events.flatMap(({ lost }) => lost)).toEqual([]);
+      for (const hold of holds) hold.assertHeld();
+
+      await move.finish();
+      for (const [index, each] of waiting.entries()) {
+        const held = holds[index];
+        if (held !== undefined) expect(await held.unlock()).toBe(true);
+        const { value, error } = await each;
+        expect(error).toBeUndefined();
+        expect(await (value as Hold).unlock()).toBe(true);
+      }
+    });
+
+    it('an unlock goes on until the slot has moved, and frees the lock once', async () => {
+      // Nothing but the release ends leases as long as these.
+      const { other, holds, move, from } = await halfWay({ leaseMs: 60_000 });
+      const unlocking = holds.map((hold) => timed(hold.unlock()));
+      await past(from + 1.5 * commandTimeoutMs);
+      // As after every call that gets no answer in time, its caller is told, and it goes on in the background.
+      for (const each of unlocking) expect((await each).error).toBeInstanceOf(HoldfastError);
+      await move.finish();
+      for (const { name } of holds) {
+        const hold = await other.getLock(name).lock();
+        expect(await hold.unlock()).toBe(true);
+      }
+    });
+  });
+
+  it('half-way between the two keys of a reader, the reader is told before a writer can come in', async () => {
+    const [from, to] = nodes();
+    const name = await nameOn(cluster, from);
+    const [client, other] = [
+      await joinCluster('Holdfast.connect', cluster, SHORT),
+      await joinCluster('Holdfast.connect', cluster, SHORT),
+    ];
+    const reading = await client.getReadWriteLock(name).readLock().lock();
+    const move = await cluster.beginMove(cluster.slotOf(name), to);
+    await move.migrate(name);
+    const writing = other.getReadWriteLock(name).writeLock().lock();
+    let isWriting = false;
+    void writing.then(() => {
+      isWriting = true;
+    });
+    // Its renewals need both keys, and get them nowhere.
+    const reason = await new Promise((resolve) => {
+      reading.signal.addEventListener('abort', () => resolve(reading.signal.reason));
+    });
+    expect(reason).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'unreachable' });
+    expect(isWriting).toBe(false);
+    await move.finish();
+    expect(await (await writing).unlock()).toBe(true);
   });
 
   it(

@@ -10,11 +10,11 @@ import { Holdfast, type RateLimiter } from '../../src/index.ts';
 import { rateKeys } from '../../src/primitives/rate-contest.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../../src/scripts/generated.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/context.ts';
-import { historyKey } from '../behaviour/rate-limiter-by-hand.ts';
+import { closedAtEnd } from '../behaviour/support/context.ts';
+import { historyKey } from '../behaviour/support/rate-limiter-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
-import { rawDriver } from '../lua/script-bench.ts';
+import { rawDriver } from '../lua/support/script-bench.ts';
 
 /** A grant counts for four quarters. */
 const QUARTER_MS = 250_000;

@@ -11,7 +11,13 @@ import {
 } from 'redis';
 import * as redis5 from 'redis5';
 import { describe, expect, it } from 'vitest';
-import { classify, type Outcome, toHoldfastError, UnsentError } from '../../src/drivers/outcome.ts';
+import {
+  classify,
+  isSlotMoving,
+  type Outcome,
+  toHoldfastError,
+  UnsentError,
+} from '../../src/drivers/outcome.ts';
 import { ClosedError, DriverError, OptionError, OutcomeUnknownError } from '../../src/errors.ts';
 
 const SHA1 = 'a4b3bce979b6dfde4324b277660fe80ee57acf7a';
@@ -208,5 +214,32 @@ describe('toHoldfastError', () => {
     expect(toHoldfastError(wordless, what).message).toBe(
       'Acquiring "orders" failed: the server cannot be reached (ECONNREFUSED)',
     );
+  });
+});
+
+describe('a slot that moves', () => {
+  const sentAround = (last: string) =>
+    new Error(`Too many Cluster redirections. Last error: ReplyError: ${last}`);
+
+  it.each([
+    reply('TRYAGAIN Multiple keys request during rehashing of slot'),
+    reply('ASK 3999 127.0.0.1:6381'),
+    sentAround('TRYAGAIN Multiple keys request during rehashing of slot'),
+    sentAround('MOVED 3999 127.0.0.1:6381'),
+    new Error('MOVED 3999 127.0.0.1:6381', { cause: sentAround('MOVED 3999 127.0.0.1:6381') }),
+  ])('is recognised: %s', (error) => {
+    expect(isSlotMoving(error)).toBe(true);
+    expect(classify(error)).not.toBe('refused');
+  });
+
+  it.each([
+    // What a client of a single server is told by a node of a Cluster, for ever.
+    reply('MOVED 3999 127.0.0.1:6381'),
+    reply('CLUSTERDOWN Hash slot not served'),
+    sentAround('CLUSTERDOWN Hash slot not served'),
+    new Error('Too many Cluster redirections. Last error: Error: Connection is closed.'),
+    undefined,
+  ])('is not: %s', (error) => {
+    expect(isSlotMoving(error)).toBe(false);
   });
 });

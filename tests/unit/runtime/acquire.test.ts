@@ -448,6 +448,32 @@ describe('giving up with an attempt in doubt', () => {
   });
 });
 
+describe('a slot that is on its way to another node', () => {
+  const isMoving = () => Promise.reject(refusal('TRYAGAIN Multiple keys request during rehashing of slot'));
+
+  it('makes a caller wait that sets no limit, for as long as it moves', async () => {
+    const arena = new Arena();
+    arena.answer = isMoving;
+    const a = arena.start('a');
+    await arena.clock.advance(60_000);
+    expect(a.state).toBe('pending');
+    arena.answer = async () => GRANTED;
+    await arena.clock.advance(1_000);
+    expect(a.value).toMatchObject({ granted: true });
+    expect(arena.log).not.toContain('a abandons');
+  });
+
+  it('is an error for a caller that sets a limit, one command time-out after it', async () => {
+    const arena = new Arena();
+    arena.answer = isMoving;
+    const a = arena.start('a', { waitMs: 1_000 });
+    await arena.clock.advance(1_000);
+    expect(a.state).toBe('pending');
+    await arena.clock.advance(3_000);
+    expect(a.error).toBeInstanceOf(DriverError);
+  });
+});
+
 describe('a server that cannot be reached', () => {
   const hangs = () => new Promise<Answer>(() => {});
   const breaks = () => Promise.reject(reset());
