@@ -82,7 +82,8 @@ function inTheWay({ holder = 'another owner', remainingMs = -1 }: HeldBy): strin
 /**
  * Why a hold ended without its holder's doing.
  *
- * - `expired`: its lease ran out (it was taken with `leaseMs`, or the process was too busy to notice in time)
+ * - `expired`: its lease ran out (it was taken with `leaseMs`, the process was too busy to notice in time, or the server's
+ *   grant came too late)
  * - `notOwner`: the server says that the hold is gone: deleted, evicted, flushed, cut short or released by force elsewhere
  * - `unreachable`: renewals did not get through before the lease could end
  * - `failover`: after a promotion or a restart the server has an older hold of somebody else in its place
@@ -123,8 +124,9 @@ export class LeaseLostError extends HoldfastError {
     readonly owner: string,
     readonly reason: LossReason,
     options?: ErrorOptions,
+    why: string = LOSS_TEXT[reason],
   ) {
-    super(`The hold on "${lockName}" is lost: ${LOSS_TEXT[reason]}`, options);
+    super(`The hold on "${lockName}" is lost: ${why}`, options);
   }
 }
 

@@ -11,7 +11,7 @@ import { Owner, Section } from '../runtime/owner.ts';
 import { EXPIRED, type Patience } from '../runtime/patience.ts';
 import { persist } from '../runtime/persist.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
-import { Tenure } from '../runtime/tenure.ts';
+import { assertInTime, Tenure } from '../runtime/tenure.ts';
 import { claimLock } from './claim.ts';
 import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
@@ -204,13 +204,19 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     const { runtime } = this.context;
     const claim = await claimLock(this, who, wish, patience);
     if (claim === null) return null;
-    if (runtime.isClosed) {
+    const { protocol, grant } = claim;
+    try {
       // Closed in the moment of the grant, after everything that was held had been released.
-      bar(runtime, claim.protocol, claim.grant.owner, claim.grant.leaseMs);
       runtime.assertOpen();
+      assertInTime(runtime, protocol, grant);
+    } catch (error) {
+      bar(runtime, protocol, grant.owner, grant.leaseMs);
+      // The next in line took the lock for held, and would wait for a poll.
+      runtime.look(protocol.line);
+      throw error;
     }
     const hold = new LockHold(runtime, this.name, wish);
-    const tenure = new Tenure(runtime, claim.protocol, claim.grant, hold, () => remember?.(undefined));
+    const tenure = new Tenure(runtime, protocol, grant, hold, () => remember?.(undefined));
     remember?.(tenure);
     return hold.standOn(tenure);
   }

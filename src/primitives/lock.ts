@@ -44,6 +44,8 @@ export interface Lock<H extends Hold = Hold> {
   /**
    * Takes the lock, waiting as long as it takes.
    *
+   * @throws LeaseLostError when the grant came after its deadline; it is taken back
+   *
    * @example
    * ```ts
    * await using hold = await client.getLock('nightly-report').lock();
@@ -53,6 +55,8 @@ export interface Lock<H extends Hold = Hold> {
   lock(options?: LockOptions): Promise<H>;
   /**
    * Takes the lock if it can be had within `waitMs`, and answers null otherwise.
+   *
+   * @throws LeaseLostError when the grant came after its deadline; it is taken back
    *
    * @example
    * ```ts
@@ -65,8 +69,8 @@ export interface Lock<H extends Hold = Hold> {
   /**
    * Runs the work while holding the lock. Inside, taking the same lock again re-enters it.
    *
-   * Rejects with `LeaseLostError` when the lease was lost while the work ran, even if the work resolved. An
-   * error thrown by the work is passed on as it is, whatever else goes wrong.
+   * Rejects with `LeaseLostError` when the lease was lost while the work ran, even if the work resolved, or before the
+   * work could begin. An error thrown by the work is passed on as it is, whatever else goes wrong.
    *
    * @example
    * ```ts

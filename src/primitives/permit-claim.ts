@@ -9,7 +9,7 @@ import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
 import { LATE_MS } from '../runtime/bar.ts';
 import { POLL_MS } from '../runtime/poll.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Grant } from '../runtime/tenure.ts';
+import { assertInTime, type Grant } from '../runtime/tenure.ts';
 import { UNANSWERED_MS } from './answers.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
 
@@ -61,13 +61,20 @@ export class PermitClaim implements Contest<true> {
     }
   }
 
-  /** Hands over what was taken: from here on it is somebody's, and not undone. */
+  /**
+   * Hands over what was taken: from here on it is somebody's, and not undone.
+   *
+   * @throws LeaseLostError when it was taken too late
+   */
   collect(): Grant[] {
     const sentAt = this.#sentAt;
     if (sentAt === undefined || this.#isOver) throw new Error('nothing was taken');
-    this.#isOver = true;
     const terms = { sentAt, leaseMs: this.#leaseMs, doubtful: this.#isDoubtful };
-    return this.#ids.map((owner) => ({ owner, ...terms }));
+    const grants = this.#ids.map((owner) => ({ owner, ...terms }));
+    // One attempt took them all: what is said of the first is said of each.
+    assertInTime(this.#runtime, this.#protocol, grants[0] as Grant);
+    this.#isOver = true;
+    return grants;
   }
 
   /** Undoes what may have been taken and was not collected. Calling it again does nothing. */

@@ -77,6 +77,7 @@ export class PermitExpirableSemaphore {
    * Takes a permit, waiting as long as it takes.
    *
    * @throws the reason of `signal`; a call that is given up takes nothing
+   * @throws LeaseLostError when the grant came after its deadline; it is taken back
    */
   async acquire(options?: PermitOptions): Promise<Permit> {
     const [permit] = await this.#takeAtLast(1, options);

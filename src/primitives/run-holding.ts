@@ -18,10 +18,8 @@ export async function workHolding<T, H extends Hold>(
   onAcquire: ((hold: H) => unknown) | undefined,
   work: (hold: H) => T | Promise<T>,
 ): Promise<T> {
-  if (onAcquire !== undefined) {
-    await onAcquire(hold);
-    hold.assertHeld();
-  }
+  if (onAcquire !== undefined) await onAcquire(hold);
+  hold.assertHeld();
   return work(hold);
 }
 

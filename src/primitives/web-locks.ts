@@ -10,6 +10,7 @@ import type { Report } from '../runtime/events.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { Hold } from './hold.ts';
 import type { TwoSidedLock } from './read-write-lock.ts';
+import { workHolding } from './run-holding.ts';
 
 /** Whether a lock is held alone or together with others, as in the standard. */
 export type WebLockMode = 'exclusive' | 'shared';
@@ -147,7 +148,7 @@ export class WebLocks {
     this.#held.set(lock, info);
     let result: T;
     try {
-      result = await (callback as Callback<T>)(lock);
+      result = await workHolding(lock, undefined, callback as Callback<T>);
     } catch (error) {
       await this.#giveBack(lock);
       throw error;

@@ -18,5 +18,6 @@ function noticeMs(leaseMs: number): number {
 
 /** When a lease that was asked for at `sentAt` counts as over: the moment `signal` aborts. */
 export function deadlineOf(sentAt: number, leaseMs: number): number {
+  if (leaseMs === Number.POSITIVE_INFINITY) return leaseMs;
   return sentAt + leaseMs * (1 - DRIFT) - ROUNDING_MS - noticeMs(leaseMs);
 }

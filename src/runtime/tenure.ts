@@ -32,6 +32,30 @@ export interface Grant {
   readonly doubtful?: boolean | undefined;
 }
 
+function termOf({ guarded }: TenureProtocol, { sentAt, leaseMs }: Grant): Term {
+  return new Term(guarded?.graceMs ?? Number.POSITIVE_INFINITY, sentAt, leaseMs);
+}
+
+/**
+ * Called at the last moment before a grant is handed out. Past its deadline it is none: another owner may be inside. The
+ * caller then takes it back.
+ *
+ * @throws LeaseLostError
+ */
+export function assertInTime({ clock, leaseClock }: Runtime, protocol: TenureProtocol, grant: Grant): void {
+  const { owner, sentAt, leaseMs } = grant;
+  const { deadline } = termOf(protocol, grant);
+  const { suspendedMs } = leaseClock;
+  const now = leaseClock.now();
+  if (now < deadline) return;
+  if (clock.now() + suspendedMs < deadline) throw new LeaseLostError(protocol.name, owner, 'suspended');
+  const [tookMs, reliableMs] = [now - sentAt, Math.max(0, deadline - sentAt)].map(Math.round);
+  const why =
+    `its grant came too late: the answer took ${tookMs} ms, and a lease of ${leaseMs} ms can be relied on for ` +
+    `${reliableMs} ms only. The lease is too short for this link, or for a process this busy`;
+  throw new LeaseLostError(protocol.name, owner, 'expired', undefined, why);
+}
+
 export class Tenure {
   readonly protocol: TenureProtocol;
   readonly owner: string;
@@ -59,8 +83,7 @@ export class Tenure {
     this.token = grant.token;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
-    const graceMs = protocol.guarded?.graceMs ?? Number.POSITIVE_INFINITY;
-    this.#term = new Term(graceMs, grant.sentAt, grant.leaseMs);
+    this.#term = termOf(protocol, grant);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
     this.#entries.add(first);
     runtime.tenures.add(this);
@@ -304,7 +327,7 @@ export class Tenure {
 
   async #releaseOnce(): Promise<boolean> {
     this.#whenOver();
-    if (!this.isStillHeld()) {
+    if (!this.isHeld) {
       this.#releaseInBackground();
       return false;
     }

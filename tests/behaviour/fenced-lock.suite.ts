@@ -187,6 +187,7 @@ function describeFencedLock(context: Context): void {
     }
   });
 
+<<<<<<< ours
   it('a register refuses the late write of a holder that slept past its lease', async () => {
     const raw = await context.raw();
     const name = randomName();
@@ -196,6 +197,22 @@ function describeFencedLock(context: Context): void {
     const register = name;
     await next.getFencedLock(name).withLock(async ({ token }) => {
       await next.getFencedRegister(register).write('of the next', token);
+=======
+    it('a register refuses the late write of a holder that slept past its lease', async () => {
+      const raw = await context.raw();
+      const name = randomName();
+      const [sleeper, next] = [await context.client(), await context.client()];
+      const late = await sleeper.getFencedLock(name).lock({ leaseMs: 600 });
+      await eventually(async () => expect(await raw.command('EXISTS', name)).toBe(0));
+      const register = name;
+      await next.getFencedLock(name).withLock(async ({ token }) => {
+        await next.getFencedRegister(register).write('of the next', token);
+      });
+      const writing = sleeper.getFencedRegister(register).write('of the sleeper', late.token);
+      await expect(writing).rejects.toThrow(StaleTokenError);
+      expect(await next.getFencedRegister(register).read()).toMatchObject({ value: 'of the next' });
+      expect(await late.unlock()).toBe(false);
+>>>>>>> theirs
     });
     const writing = sleeper.getFencedRegister(register).write('of the sleeper', late.token);
     await expect(writing).rejects.toThrow(StaleTokenError);

@@ -166,7 +166,7 @@ function describeOddOrders(context: Context): void {
         const client = await context.client();
         const lock = client[kind](randomName());
         const owner = client.owner();
-        const hold = await lock.lock({ owner, leaseMs: 200 });
+        const hold = await lock.lock({ owner, leaseMs: 600 });
         const reason = await whenAborted(hold.signal);
         expect(reason).toBeInstanceOf(LeaseLostError);
         expect(await rejection(lock.lock({ owner }))).toBe(reason);
@@ -180,7 +180,7 @@ function describeOddOrders(context: Context): void {
       const work = () => {
         began = true;
       };
-      const outcome = lock.withLock(work, { leaseMs: 100, onAcquire: (hold) => whenAborted(hold.signal) });
+      const outcome = lock.withLock(work, { leaseMs: 600, onAcquire: (hold) => whenAborted(hold.signal) });
       expect(await rejection(outcome)).toBeInstanceOf(LeaseLostError);
       expect(began).toBe(false);
     });

@@ -101,7 +101,7 @@ function describePermitLeases(context: Context): void {
     it('released by its id when its time is over: given back all the same, and false', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const theirs = (await context.client()).getPermitExpirableSemaphore(name);
-      const permit = await semaphore.acquire({ leaseMs: 100 });
+      const permit = await semaphore.acquire({ leaseMs: 600 });
       const end = Number(await endOf(raw, name, permit.id));
       await eventually(async () => (await serverNow(raw)) > end);
       expect(await theirs.tryRelease(permit.id)).toBe(false);
@@ -263,7 +263,7 @@ function describePermitLeases(context: Context): void {
 
   it('a thousand leases that end at once come back in one look', async () => {
     const { raw, name, semaphore } = await prepared(context, 10_000);
-    await semaphore.acquireMany(9_000, { leaseMs: 1 });
+    await semaphore.acquireMany(9_000, { leaseMs: 1_000 });
     await eventually(async () => (await semaphore.availablePermits()) === 10_000, {
       withinMs: WELL_BEFORE_POLL_MS,
     });

@@ -521,7 +521,7 @@ function describeReadWriteLockOverTime(context: Context): void {
     it('a read lease that ran out leaves no field behind while others read on', async () => {
       const { a, b, name, raw } = await two(context);
       const staying = await a.readLock().lock({ leaseMs: 60_000 });
-      const hold = await b.readLock().lock({ leaseMs: 300 });
+      const hold = await b.readLock().lock({ leaseMs: 600 });
       await whenAborted(hold.signal);
       await eventually(async () =>
         expect(await fieldsOf(raw, name)).toEqual({ mode: 'read', [staying.owner]: '1' }),

@@ -117,7 +117,7 @@ describeWithProcess('red lock over simple locks, beside', () => {
     it('leaves what is its alone, and takes what its lease no longer covers', async () => {
       const peer = openPeer(servers);
       const lock = (await openOurs(servers))(randomName());
-      const hold = await lock.lock({ leaseMs: 300 });
+      const hold = await lock.lock({ leaseMs: 600 });
       await eventually(() => hold.signal.aborted);
       await eventually(async () => expect(await whereHeld(servers, lock)).toEqual([]));
       await peer.acquire(lock.name, 3_000, 1);

@@ -35,7 +35,7 @@ async function staleUnlock(server: TestServer, stale: Holdfast): Promise<Violati
   const events: HistoryEvent[] = [];
   const record = recorder(events);
   const name = randomName();
-  const old = await stale.getLock(name).lock({ leaseMs: 300 });
+  const old = await stale.getLock(name).lock({ leaseMs: 600 });
   noteGrant(record, 1, old);
   await aborted(old.signal);
   const second = await (await join('Holdfast.connect', server)).getLock(name).lock();

@@ -212,7 +212,7 @@ export function describeHoldOverTime(context: Context): void {
         const [ours, theirs] = [await context.client(), await context.client()];
         const raw = await context.raw();
         const name = randomName();
-        const hold = await kind.of(ours, name).lock({ leaseMs: 200 });
+        const hold = await kind.of(ours, name).lock({ leaseMs: 600 });
         const next = await kind.of(theirs, name).lock();
         expect(await hold.unlock()).toBe(false);
         expect(await hold.unlock()).toBe(false);
@@ -226,7 +226,7 @@ export function describeHoldOverTime(context: Context): void {
       forEach(KINDS, async (kind) => {
         const lock = kind.of(await context.client(), randomName());
         const block = async () => {
-          await using hold = await lock.lock({ leaseMs: 150 });
+          await using hold = await lock.lock({ leaseMs: 600 });
           await whenAborted(hold.signal);
           return 'after the lease';
         };

@@ -179,7 +179,7 @@ export function describeLeaseOverTime(context: Context): void {
         const client = await context.client();
         const lost: string[] = [];
         client.on('lost', ({ owner }) => lost.push(owner));
-        const hold = await kind.of(client, randomName()).lock({ leaseMs: 200 });
+        const hold = await kind.of(client, randomName()).lock({ leaseMs: 600 });
         await whenAborted(hold.signal);
         expect(() => hold.assertHeld()).toThrow(LeaseLostError);
         expect(await hold.unlock()).toBe(false);

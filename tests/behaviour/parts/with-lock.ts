@@ -222,7 +222,7 @@ export function describeWithLockOverTime(context: Context): void {
           await whenAborted(hold.signal);
           return 'done in vain';
         };
-        const error = await rejection(lock.withLock(work, { leaseMs: 200 }));
+        const error = await rejection(lock.withLock(work, { leaseMs: 600 }));
         expect(error).toBeInstanceOf(LeaseLostError);
         expect(error).toMatchObject({ lockName: lock.name, reason: 'expired' });
         const tooLong = await rejection(lock.withLock(work, { maxHoldMs: 100 }));
