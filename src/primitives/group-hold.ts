@@ -95,6 +95,8 @@ export class GroupHold implements Hold {
   }
 
   get signal(): AbortSignal {
+    // Members that slept past their deadline say so when they are asked, which may end the group.
+    this.#heldMembers();
     return this.#controller.signal;
   }
 
@@ -179,7 +181,7 @@ export class GroupHold implements Hold {
   }
 
   #memberLost(cause: unknown): void {
-    const held = this.#members.filter(({ signal }) => !signal.aborted);
+    const held = this.#heldMembers();
     if (held.length >= this.#needed || this.#loss !== undefined) return;
     this.#cancelTimer?.();
     const reason = cause instanceof LeaseLostError ? cause.reason : 'notOwner';
@@ -189,6 +191,10 @@ export class GroupHold implements Hold {
     const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
     this.#cancelTimer = this.#runtime.clock.after(knownMs, () => void releaseAll(held));
     this.#controller.abort(this.#loss);
+  }
+
+  #heldMembers(): LockHold[] {
+    return this.#members.filter(({ signal }) => !signal.aborted);
   }
 
   #tellFailure(error: unknown): void {

@@ -25,7 +25,10 @@ export interface Hold extends AsyncDisposable {
   readonly name: string;
   /** The owner field in Redis: `<client id>:<number>`. */
   readonly owner: string;
-  /** Aborts with a `LeaseLostError` before the server can let anyone else in. Not aborted by `unlock()`. */
+  /**
+   * Aborts with a `LeaseLostError` before the server can let anyone else in. Not aborted by `unlock()`. Reading the
+   * property looks at the clock: `hold.signal.aborted` is right even if the process slept and no timer has run yet.
+   */
   readonly signal: AbortSignal;
   /** How long the hold can be relied on without another renewal, by the monotonic clock; 0 when it is over. */
   readonly remainingMs: number;
@@ -87,6 +90,8 @@ export class LockHold implements Hold, Entry {
   }
 
   get signal(): AbortSignal {
+    // After a blocked event loop the deadline may have passed without a timer that could tell.
+    this.#tenure?.isStillHeld();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#loss !== undefined) this.#controller.abort(this.#loss);

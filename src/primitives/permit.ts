@@ -27,7 +27,10 @@ export interface Permit extends AsyncDisposable {
   readonly name: string;
   /** 32 lower-case hex digits, by which any client, of any language, can release or prolong it. */
   readonly id: string;
-  /** Aborts with a `LeaseLostError` before the server can give the permit to anyone else. Not aborted by `release()`. */
+  /**
+   * Aborts with a `LeaseLostError` before the server can give the permit to anyone else. Not aborted by `release()`.
+   * Reading the property looks at the clock, as with a hold.
+   */
   readonly signal: AbortSignal;
   /** How long it can be relied on without another renewal; 0 when it is over, `Infinity` when it is permanent. */
   readonly remainingMs: number;
@@ -103,6 +106,8 @@ export class HeldPermit implements Permit, Entry {
   }
 
   get signal(): AbortSignal {
+    // After a blocked event loop the deadline may have passed without a timer that could tell.
+    this.#tenure?.isStillHeld();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#loss !== undefined) this.#controller.abort(this.#loss);

@@ -126,7 +126,7 @@ export function describeLeaseOverTime(context: Context): void {
     );
 
     onOneServer(context, it)(
-      'is over for assertHeld even while a blocked event loop keeps the signal from aborting',
+      'is over for assertHeld on the first line after a blocked event loop',
       async () => {
         const client = await context.client();
         const taken = KINDS.map((kind) => kind.of(client, randomName(kind.title)).lock({ leaseMs: 2_000 }));
