@@ -33,14 +33,20 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   /** @internal Many owners may hold it at once. */
   readonly isShared: boolean;
   readonly #reentrant: boolean;
+  readonly #fenced: boolean;
 
-  /** @param kind `shared`: many owners may hold it at once */
-  constructor(context: LockContext, protocol: LockProtocol, kind: { reentrant: boolean; shared?: boolean }) {
+  /** @param kind `shared`: many owners may hold it at once; `fenced`: every hold has a token */
+  constructor(
+    context: LockContext,
+    protocol: LockProtocol,
+    kind: { reentrant: boolean; shared?: boolean; fenced?: boolean },
+  ) {
     this.name = protocol.name;
     this.context = context;
     this.protocol = protocol;
     this.#reentrant = kind.reentrant;
     this.isShared = kind.shared ?? false;
+    this.#fenced = kind.fenced ?? false;
   }
 
   async lock(options?: LockOptions): Promise<H> {
@@ -169,9 +175,11 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   /** Enters a tenure once more; undefined when its last entry has just been taken back. */
   async #enter(tenure: Tenure, wish: HoldOptions, patience: Patience): Promise<LockHold | undefined> {
     const { runtime } = this.context;
-    if (!this.#reentrant) {
+    const isWithoutToken = this.#fenced && tenure.token === undefined;
+    if (!this.#reentrant || isWithoutToken) {
       tenure.assertHeld();
-      if (tenure.count > 0) throw new ReentryError(this.name);
+      const why = isWithoutToken ? 'is held by its owner as a lock without tokens' : undefined;
+      if (tenure.count > 0) throw new ReentryError(this.name, why);
       // Being released this very moment: it can be taken anew after that.
       await patience.wait(tenure.changed(), Number.POSITIVE_INFINITY);
       return undefined;

@@ -7,14 +7,13 @@
 import type { LockKindOptions } from '../client-options.ts';
 import { endedKey, tokenKey } from '../keys.ts';
 import { checkOptions } from '../options.ts';
-import type { Owner } from '../runtime/owner.ts';
 import { persist } from '../runtime/persist.ts';
 import type { AcquireAnswer, Claimed, Renew } from '../runtime/protocol.ts';
 import { fencedLockAcquire, fencedLockLastToken, fencedLockReclaim } from '../scripts/generated.ts';
 import { ExclusiveLock } from './exclusive-lock.ts';
 import type { Reclaimed, ReclaimTerms } from './guarded.ts';
-import type { Hold, HoldOptions, LockHold } from './hold.ts';
-import type { Lock, WithLockOptions } from './lock.ts';
+import type { Hold } from './hold.ts';
+import type { Lock } from './lock.ts';
 import type { LockContext } from './lock-context.ts';
 import { ReentrantProtocol } from './reentrant-lock.ts';
 import type { Wire } from './wire.ts';
@@ -90,7 +89,7 @@ export class ExclusiveFencedLock extends ExclusiveLock<FencedHold> implements Fe
   constructor(context: LockContext, wire: Wire, name: string, renew: Renew, options?: FencedLockOptions) {
     const { tokenRetentionMs = 0 } = checkOptions('fencedLock', options);
     const protocol = new FencedProtocol(wire, name, renew, tokenRetentionMs);
-    super(context, protocol, { reentrant: true });
+    super(context, protocol, { reentrant: true, fenced: true });
     const { runtime } = context;
     this.#lastToken = () => {
       runtime.assertOpen();
@@ -100,44 +99,7 @@ export class ExclusiveFencedLock extends ExclusiveLock<FencedHold> implements Fe
     };
   }
 
-  override async withLock<T>(
-    work: (hold: FencedHold) => T | Promise<T>,
-    options?: WithLockOptions<FencedHold>,
-  ): Promise<T> {
-    const { onAcquire, ...others } = checkOptions('withLock', options);
-    return super.withLock(work, {
-      ...others,
-      onAcquire: (hold) => {
-        requireToken(hold);
-        return onAcquire?.(hold);
-      },
-    });
-  }
-
   async getToken(): Promise<number> {
     return this.#lastToken();
   }
-
-  /** @internal */
-  override async takeAs(
-    owner: Owner | undefined,
-    wish: HoldOptions,
-    waitMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<LockHold | null> {
-    const hold = await super.takeAs(owner, wish, waitMs, signal);
-    if (hold === null) return null;
-    try {
-      requireToken(hold);
-      return hold;
-    } catch (error) {
-      await hold[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-}
-
-/** @throws ReentryError when the hold is an entry of one that was taken without a token */
-function requireToken(hold: FencedHold): number {
-  return hold.token;
 }

@@ -4,7 +4,7 @@
  * The handle of one entry of a tenure. When the lock was entered several times, the handles share the
  * lease and the loss, and each is taken back for itself.
  */
-import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
+import { type LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options.ts';
 import type { CancelTimer } from '../runtime/clock.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -99,11 +99,9 @@ export class LockHold implements Hold, Entry {
     return this.#controller.signal;
   }
 
-  /** The fencing token; shown to users of fenced locks only. */
-  get token(): number {
-    const { token } = this.#held;
-    if (token !== undefined) return token;
-    throw new ReentryError(this.name, 'is held by its owner as a lock without tokens');
+  /** The fencing token; a hold of a fenced lock always has one. */
+  get token(): number | undefined {
+    return this.#held.token;
   }
 
   /** Why it was lost, once it is. */

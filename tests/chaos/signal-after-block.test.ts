@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Hold, Holdfast, Permit } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena, join } from './arena.ts';
+import { arena, join } from './support/arena.ts';
 
 const LEASE_MS = 800;
 const leased = { leaseMs: LEASE_MS };
