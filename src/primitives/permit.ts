@@ -8,6 +8,7 @@ import { LeaseLostError, NotHeldError } from '../errors.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type Entry, type Grant, Tenure } from '../runtime/tenure.ts';
+import { UNANSWERED_MS } from './answers.ts';
 import type { PermitProtocol } from './permit-protocol.ts';
 
 /**
@@ -163,17 +164,24 @@ export class HeldPermit implements Permit, Entry {
       return () => {};
     }
     this.renewed = false;
-    const known = this.#tenure?.handOver();
-    const wanted = { owner: this.id, sentAt, leaseMs };
-    const isLonger = known !== undefined && known.sentAt + known.leaseMs < sentAt + leaseMs;
-    const tenure = this.#stand(isLonger ? known : wanted);
+    const wanted: Grant = { owner: this.id, sentAt, leaseMs };
+    const known = this.#tenure?.handOver() ?? { ...wanted, leaseMs: Number.POSITIVE_INFINITY };
+    const isLonger = known.sentAt + known.leaseMs < sentAt + leaseMs;
+    const [shorter, longer] = isLonger ? [known, wanted] : [wanted, known];
+    const tenure = this.#stand(shorter);
+    // The longer one may be what the server has: attempts to give it back must have an end, though it has none.
+    tenure?.asked(sentAt, Math.min(longer.leaseMs, shorter.leaseMs + UNANSWERED_MS));
     this.#tenure = tenure;
     return (isUpdated) => {
       // Changed again meanwhile, or given back: whoever did that knows better.
-      if (this.#tenure !== tenure || this.#releasing !== undefined || this.#loss !== undefined) return;
+      if (this.#tenure !== tenure || this.#releasing !== undefined) return;
+      // Its time may have passed unnoticed before the answer came.
+      if (this.#loss !== undefined || tenure?.isStillHeld() === false) return;
       if (!isUpdated) this.#lose();
-      else if (leaseMs !== Number.POSITIVE_INFINITY) tenure?.prolonged(sentAt, leaseMs);
-      else this.#standForEver();
+      else {
+        tenure?.handOver();
+        this.#tenure = this.#stand(wanted);
+      }
     };
   }
 
@@ -212,11 +220,6 @@ export class HeldPermit implements Permit, Entry {
     if (grant.leaseMs === Number.POSITIVE_INFINITY) return undefined;
     const terms = { ...grant, doubtful: this.#isDoubtful };
     return new Tenure(this.#runtime, this.protocol, terms, this, () => {});
-  }
-
-  #standForEver(): void {
-    this.#tenure?.handOver();
-    this.#tenure = undefined;
   }
 
   /** The server does not know it any more. */

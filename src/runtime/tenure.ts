@@ -129,6 +129,11 @@ export class Tenure {
     if (this.#lost !== undefined) throw this.#lost;
   }
 
+  /** A lease is being asked for: to be called before it is sent. */
+  asked(sentAt: number, leaseMs: number): void {
+    this.#term.asked(sentAt, leaseMs);
+  }
+
   /** A lease that was asked for at `sentAt` has been confirmed. */
   prolonged(sentAt: number, leaseMs: number): void {
     this.#term.confirmed(sentAt, leaseMs);
@@ -153,6 +158,7 @@ export class Tenure {
       if (this.#state === 'over') return false;
       this.assertHeld();
       const sentAt = this.#runtime.leaseClock.sendTime();
+      this.asked(sentAt, leaseMs);
       const count = this.#entries.size + 1;
       const answer = await this.#ask(`re-enter "${this.protocol.name}"`, async () => {
         if (this.protocol.enter === undefined) throw new ReentryError(this.protocol.name);
@@ -178,6 +184,7 @@ export class Tenure {
     if (guarded !== undefined && this.isStillHeld()) {
       const sentAt = this.#runtime.leaseClock.sendTime();
       const leaseMs = this.isRenewed ? this.#runtime.watchdogMs : this.leaseLeftMs;
+      this.asked(sentAt, leaseMs);
       const { owner, token } = this;
       const answer = await guarded.reclaim({ owner, count: Math.max(1, this.count), leaseMs, token });
       if (answer === 'held') this.prolonged(sentAt, leaseMs);
@@ -192,6 +199,7 @@ export class Tenure {
   async extend(leaseMs: number): Promise<void> {
     this.assertHeld();
     const sentAt = this.#runtime.leaseClock.sendTime();
+    this.asked(sentAt, leaseMs);
     const renew = () => this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]);
     const [held] = await this.#ask(`extend "${this.protocol.name}"`, async () => {
       const renewed = await renew();
@@ -234,9 +242,9 @@ export class Tenure {
     for (const entry of [...this.#entries]) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
-    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#term.outlastsWord;
+    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#term.mayStandOn;
     if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {
-      // A renewal whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
+      // A request whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
       // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.
       const leftMs = this.#term.endsAt - this.#runtime.leaseClock.now();
       this.#runtime.clock.after(Math.max(0, leftMs), () => this.#releaseInBackground());
@@ -311,7 +319,7 @@ export class Tenure {
       return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
       // The count is set to what it is by then; after the last release there is nothing to set.
-      this.#runtime.settler.settle(what, this.#term.leaseMs, async () => this.isHeld && leave());
+      this.#runtime.settler.settle(what, this.#term.longestMs, async () => this.isHeld && leave());
       throw error;
     }
   }
@@ -334,7 +342,7 @@ export class Tenure {
     this.#state = 'over';
     this.#stopTimers();
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
-    const rememberMs = this.#doubtful ? barMs(this.#term.leaseMs) : this.#runtime.rememberMs;
+    const rememberMs = this.#doubtful ? barMs(this.#term.longestMs) : this.#runtime.rememberMs;
     try {
       const answer = await this.#ask(`release "${this.protocol.name}"`, async () => {
         const released = await this.protocol.release(this.owner, rememberMs);
@@ -355,7 +363,7 @@ export class Tenure {
   }
 
   #releaseInBackground(): void {
-    bar(this.#runtime, this.protocol, this.owner, this.#term.leaseMs);
+    bar(this.#runtime, this.protocol, this.owner, this.#term.longestMs);
   }
 
   #ask<T>(what: string, call: () => Promise<T>): Promise<T> {

@@ -12,6 +12,9 @@ export class Term {
   #leaseEndsAt = 0;
   #leaseMs = 0;
   #leaseDeadline = 0;
+  /** When the last lease that the server may have given ends there, whether or not it has answered. */
+  #mayEndAt = 0;
+  #longestMs = 0;
   /** When somebody else may be let in for want of another word. */
   #wordEndsAt = 0;
   #wordDeadline = 0;
@@ -25,6 +28,11 @@ export class Term {
 
   get leaseMs(): number {
     return this.#leaseMs;
+  }
+
+  /** The longest lease that was ever asked for. */
+  get longestMs(): number {
+    return this.#longestMs;
   }
 
   get leaseEndsAt(): number {
@@ -41,13 +49,20 @@ export class Term {
     return Math.min(this.#leaseEndsAt, this.#wordEndsAt);
   }
 
-  /** Whether the server goes on keeping it when it can be relied on no more. */
-  get outlastsWord(): boolean {
-    return this.#wordEndsAt < this.#leaseEndsAt;
+  /** Whether the server may go on keeping it when it can be relied on no more. */
+  get mayStandOn(): boolean {
+    return this.#mayEndAt > this.endsAt;
+  }
+
+  /** A lease is being asked for. Should the answer be lost, the server may have given it all the same. */
+  asked(sentAt: number, leaseMs: number): void {
+    this.#mayEndAt = Math.max(this.#mayEndAt, sentAt + leaseMs);
+    this.#longestMs = Math.max(this.#longestMs, leaseMs);
   }
 
   /** A lease that was asked for then is there, whether or not anybody still wants it. */
   confirmed(sentAt: number, leaseMs: number): void {
+    this.asked(sentAt, leaseMs);
     this.#leaseEndsAt = Math.max(this.#leaseEndsAt, sentAt + leaseMs);
     this.#leaseMs = Math.max(this.#leaseMs, leaseMs);
   }

@@ -172,6 +172,7 @@ export class Watchdog {
     // One of several has become one with a lease of its own meanwhile: the others need theirs.
     const isLeased = tenures.length === 1 && first?.isRenewed === false;
     const leaseMs = isLeased ? first.leaseLeftMs : this.#leaseMs;
+    for (const tenure of tenures) tenure.asked(sentAt, leaseMs);
     const held = await renew(keys, leaseMs, owners, counts);
     const missing: Tenure[] = [];
     for (const [i, tenure] of tenures.entries()) {
