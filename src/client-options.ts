@@ -16,7 +16,9 @@ export interface ClientOptions {
   fairWaitMs?: number | undefined;
   /**
    * Replica acknowledgements without which an acquisition is undone: a number, 0 for none, `'majority'` of all servers,
-   * or `'auto'`, the default: one, where a replica is connected.
+   * or `'auto'`, the default: one, where there is a replica. A replica counts once it is online and has acknowledged
+   * something, until it has been silent for 60 s; one that is being synchronised does not, nor does a reader that never
+   * acknowledges.
    */
   replicas?: number | 'auto' | 'majority' | undefined;
   /** How long to wait for them, less than `commandTimeoutMs`; 1 000, or half of that if it is less. */

@@ -4,6 +4,7 @@
 import { withDeadline } from './drivers/deadline.ts';
 import type { Driver } from './drivers/driver.ts';
 import { Preflight } from './inspect/preflight.ts';
+import { readReplication } from './inspect/server.ts';
 import { checkName, checkSlots } from './options.ts';
 import { Answers } from './primitives/answers.ts';
 import { Crowds } from './primitives/crowd.ts';
@@ -154,9 +155,10 @@ export class Wiring {
   }
 
   async #countReplicas(key: string): Promise<number | null> {
-    const { server, replicas } = await inspectPrimary.run(this.driver, { lock: key }, {});
-    this.guard.saw(key, server);
-    return replicas < 0 ? null : replicas;
+    const { info } = await inspectPrimary.run(this.driver, { lock: key }, {});
+    const { replicationId, replicas } = readReplication(info);
+    this.guard.saw(key, replicationId);
+    return replicas;
   }
 
   #warnOfReplicas(why: unknown): void {

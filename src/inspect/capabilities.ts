@@ -24,7 +24,7 @@ export interface Capabilities {
   readonly mayEvictLocks: boolean | null;
   readonly persistence: Persistence | null;
   readonly replicas: {
-    /** Those of the primary that is worst off. */
+    /** Replicas that are online and acknowledge what the primary writes; those of the primary that is worst off. */
     readonly connected: number | null;
     /** How many of them have to acknowledge an acquisition. */
     readonly required: number;

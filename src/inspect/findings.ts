@@ -140,14 +140,14 @@ function aboutAll(
   } else if (replicas.connected !== null && replicas.connected < replicas.required) {
     found(
       'HOLDFAST_FEW_REPLICAS',
-      `${replicas.required} replicas have to acknowledge a lock and ${replicas.connected} are connected: ` +
+      `${replicas.required} replicas have to acknowledge a lock and ${replicas.connected} are connected and do: ` +
         'none is granted until there are more',
     );
   } else if (wish === 'majority' && replicas.required === 0) {
     found(
       'HOLDFAST_FEW_REPLICAS',
-      'No replica is connected, nor was one seen: the primary alone is the majority, and locks are granted that nobody ' +
-        'acknowledges. Ask for a number where there should be replicas',
+      'No replica acknowledges, nor was one seen that did: the primary alone is the majority, and locks are granted ' +
+        'that nobody acknowledges. Ask for a number where there should be replicas',
     );
   }
   return findings;

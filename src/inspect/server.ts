@@ -33,6 +33,7 @@ export interface ServerFacts {
   /** Whether it may drop locks to make room: a memory limit together with an evicting policy. */
   readonly mayEvictLocks: boolean | null;
   readonly persistence: Persistence | null;
+  /** Replicas that acknowledge what it writes, see `readReplication`. */
   readonly replicas: number | null;
   /** Replicas that are close enough for `min-replicas-to-write`; null where that is not set. */
   readonly goodReplicas: number | null;
@@ -60,6 +61,35 @@ function field(info: string, name: string): string | null {
 function numberIn(info: string, name: string): number | null {
   const text = field(info, name);
   return text === null ? null : Number(text);
+}
+
+/**
+ * A replica that has been silent for longer is not asked. As long as the primary itself waits by default
+ * (`repl-timeout`), and longer than Sentinels or a Cluster take by default to promote a replica (30 s, 15 s): a primary
+ * that is cut off refuses until then, rather than grant what its successor does not know.
+ */
+const SILENT_AFTER_SECONDS = 60;
+
+/**
+ * Whether a replica acknowledges what the primary writes, by its line of INFO. A replica that is being synchronised, or
+ * loads what it was sent, has acknowledged nothing yet, and a reader (`redis-cli --replica`) never does.
+ */
+function doesAcknowledge(line: string, isWritten: boolean): boolean {
+  const { state, port, offset, lag } = Object.fromEntries(line.split(',').map((part) => part.split('=')));
+  if (state !== 'online' || Number(lag) > SILENT_AFTER_SECONDS) return false;
+  // A new primary has written nothing that could be acknowledged. Readers announce no port.
+  return isWritten ? Number(offset) > 0 : Number(port) > 0;
+}
+
+/** What a primary tells of its replication; null, and the empty string, stand for what it does not tell. */
+export function readReplication(info: string): Pick<ServerFacts, 'replicas' | 'replicationId'> {
+  const replicationId = field(info, 'master_replid') ?? '';
+  // This number includes those that do not acknowledge.
+  if (field(info, 'connected_slaves') === null) return { replicas: null, replicationId };
+  const isWritten = numberIn(info, 'master_repl_offset') !== 0;
+  const lines = [...info.matchAll(/^(?:slave|replica)\d+:(.*?)\r?$/gm)];
+  const replicas = lines.filter(([, line = '']) => doesAcknowledge(line, isWritten)).length;
+  return { replicas, replicationId };
 }
 
 function persistenceIn(info: string): Persistence | null {
@@ -108,9 +138,8 @@ export function readFacts(
     evictionPolicy,
     mayEvictLocks: mayEvict(info, evictionPolicy),
     persistence: persistenceIn(info),
-    replicas: numberIn(info, 'connected_slaves'),
+    ...readReplication(info),
     goodReplicas: numberIn(info, 'min_slaves_good_slaves'),
-    replicationId: field(info, 'master_replid') ?? '',
     clockSkewMs: skewOf(nowMs, trip),
     publishing: publishingBy(tried, refusal),
     latencyMs: trip.latencyMs,

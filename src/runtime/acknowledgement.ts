@@ -14,7 +14,7 @@ export interface AcknowledgementSettings {
   readonly driver: Driver;
   readonly census: ReplicaCensus;
   readonly timeoutMs: number;
-  /** Asks the server that has the key how many replicas are connected; null when it does not tell. */
+  /** Asks the server that has the key how many replicas acknowledge; null when it does not tell. */
   count(key: string): Promise<number | null>;
   /** The server offers no acknowledgements, and those asked for were optional. */
   onUnavailable(why: unknown): void;

@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts';
 /** How many acknowledgements are asked for: a number, or what is right for the replicas there are. */
 export type ReplicaWish = number | 'auto' | 'majority';
 
-/** How long the number of replicas is taken for granted. */
+/** How long the number of replicas is taken for granted: a replica that comes online may not be asked until then. */
 const COUNTED_FOR_MS = 10_000;
 
 export interface CensusSettings {
@@ -27,7 +27,7 @@ export class ReplicaCensus {
   readonly #clock: Clock;
   readonly #expected: number;
   readonly #counts = new Map<string, Count>();
-  /** The most replicas that each primary was ever seen with: one that is gone still counts for a majority. */
+  /** The most replicas that ever acknowledged to each primary: one that is gone still counts for a majority. */
   readonly #mostSeen = new Map<string, number>();
   /** How primaries refused to let us wait for replicas. */
   readonly #refusals = new Map<string, string>();
@@ -38,13 +38,13 @@ export class ReplicaCensus {
     this.#expected = expected;
   }
 
-  /** So many replicas are connected to that primary, as somebody has just found. */
+  /** So many replicas acknowledge what that primary writes, as it has just told. */
   counted(node: string, replicas: number): void {
     this.#counts.set(node, { replicas, takenAt: this.#clock.now() });
     this.#mostSeen.set(node, Math.max(replicas, this.#mostSeen.get(node) ?? 0));
   }
 
-  /** How many are connected to it, and whether it should be asked again; undefined when nobody has asked. */
+  /** How many do, and whether the primary should be asked again; undefined when nobody has asked. */
   known(node: string): { readonly replicas: number; readonly isOld: boolean } | undefined {
     const count = this.#counts.get(node);
     return count && { replicas: count.replicas, isOld: this.#clock.now() - count.takenAt > COUNTED_FOR_MS };
@@ -80,11 +80,11 @@ export class ReplicaCensus {
     for (const node of [...this.#refusals.keys()]) if (!nodes.has(node)) this.#refusals.delete(node);
   }
 
-  /** How many replicas have to acknowledge a grant of that primary, to which so many are connected. */
-  required(node: string, connected: number): number {
+  /** How many replicas have to acknowledge a grant of that primary, of which so many can be expected to. */
+  required(node: string, present: number): number {
     if (typeof this.wish === 'number') return this.wish;
-    if (this.wish === 'auto') return this.isRefused(node) ? 0 : Math.min(1, connected);
-    const replicas = Math.max(this.#expected, connected, this.#mostSeen.get(node) || this.#fewestElsewhere());
+    if (this.wish === 'auto') return this.isRefused(node) ? 0 : Math.min(1, present);
+    const replicas = Math.max(this.#expected, present, this.#mostSeen.get(node) || this.#fewestElsewhere());
     // Together with the primary, more than half of all servers have it then.
     return Math.floor((replicas + 1) / 2);
   }

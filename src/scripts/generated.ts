@@ -1837,18 +1837,18 @@ return {
 `,
 });
 
-/** Which server has the key, by its replication id, and how many replicas are connected to it. INFO may be forbidden, or say less: the id is then empty, the number -1. */
+/** What the server that has the key tells of its replication, in its own words. INFO may be forbidden: the text is then empty. */
 export const inspectPrimary = defineScript<
   { lock: string },
   Record<string, never>,
-  | { status: 'primary'; server: string; replicas: number }
+  | { status: 'primary'; info: string }
 >({
   name: 'inspect/primary',
-  sha1: '2b2b7fad0a7352fce311bfe1e9a27b6d5a201c68',
+  sha1: '3fe016e48acb56e9e97eca4809a0b3434539ba6a',
   keys: ['lock'],
   args: [],
   replies: {
-    primary: [['server', 'string'], ['replicas', 'integer']],
+    primary: [['info', 'string']],
   },
   source: `if #KEYS ~= 1 or #ARGV ~= 0 then
   return redis.error_reply('ERR holdfast inspect/primary: wrong number of keys or arguments')
@@ -1857,16 +1857,12 @@ local lock = KEYS[1]
 local _ = lock
 local text = redis.pcall('INFO', 'replication')
 if type(text) ~= 'string' then
-  return { 'primary', '', -1 }
+  return { 'primary', '' }
 end
 if string.find(text, 'role:slave', 1, true) then
   return redis.error_reply("READONLY You can't ask a replica how many replicas there are")
 end
-return {
-  'primary',
-  string.match(text, 'master_replid:(%x+)') or '',
-  tonumber(string.match(text, 'connected_slaves:(%d+)')) or -1,
-}
+return { 'primary', text }
 `,
 });
 

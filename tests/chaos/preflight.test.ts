@@ -9,6 +9,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
+import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo, scriptCalls, subscribersOf, timed } from './support/arena.ts';
 import { nameOn } from './support/cluster-stage.ts';
 import { disguised } from './support/disguise.ts';
@@ -158,6 +159,7 @@ describeWithProcess('what is asked for and cannot be had', () => {
 describeWithProcess('a named fall-back', () => {
   it.each(WAYS)('replicas that may not be waited for are done without, and that is said: %s', async (way) => {
     const { primary } = await ownReplicas({ replicas: 1 });
+    await whenAcknowledging(primary, 1);
     const place = await limited(primary);
     const allowed = await join(way, place);
     expect((await allowed.capabilities()).replicas).toMatchObject({
@@ -356,6 +358,7 @@ describeWithProcess('a Cluster that knows no sharded channels', () => {
 describeWithProcess('a lock that has the guard though its client has not', () => {
   it('is where a split brain is warned of', async () => {
     const { primary } = await ownReplicas({ replicas: 1 });
+    await whenAcknowledging(primary, 1);
     const client = await join('default ioredis 6', primary);
     const { warning } = listenTo(client);
     await client.capabilities();
@@ -406,6 +409,7 @@ describeWithProcess('findings', () => {
   describe('of replicas', () => {
     it('tell of min-replicas-to-write, and warn when the guard lacks it', async () => {
       const { primary } = await ownReplicas({ replicas: 1 });
+      await whenAcknowledging(primary, 1);
       const client = await join('default ioredis 6', primary, { guard: true });
       const { warning } = listenTo(client);
       expect((await client.capabilities()).replicas.stopsAlone).toBe(false);

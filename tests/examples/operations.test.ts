@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientOptions, Holdfast, type Target } from '../../src/index.ts';
+import { whenAcknowledging } from '../chaos/support/acknowledging.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { ROOT } from './support/doc-blocks.ts';
@@ -60,6 +61,7 @@ describeWithProcess('the user of the page on running it', () => {
     const settings = [...page.matchAll(/^(min-replicas-[a-z-]+) (\d+)$/gm)];
     expect(settings.map(([, name]) => name)).toEqual(['min-replicas-to-write', 'min-replicas-max-lag']);
     const { primary } = await ownReplicas({ replicas: 1 });
+    await whenAcknowledging(primary, 1);
     for (const [, name, value] of settings) await primary.command('CONFIG', 'SET', `${name}`, `${value}`);
     await primary.command('ACL', ...words(userLine));
     const target = { host: primary.host, port: primary.port, ...login };

@@ -88,7 +88,13 @@ async function look(
   replicas: number,
   wait: ScriptReply | Error,
 ) {
-  const info = `redis_version:7.2.4\r\ncluster_enabled:1\r\nconnected_slaves:${replicas}\r\nmaster_replid:${ID}\r\n`;
+  const lines = Array.from(
+    { length: replicas },
+    (_, i) => `slave${i}:port=6380,state=online,offset=1,lag=0\r\n`,
+  );
+  const info =
+    `redis_version:7.2.4\r\ncluster_enabled:1\r\nconnected_slaves:${replicas}\r\n${lines.join('')}` +
+    `master_replid:${ID}\r\n`;
   driver.reply = async () => ['server', String(Date.now()), info, ''];
   const openedBefore = driver.opened.length;
   if (driver.run.length === 0) preflight.begin();

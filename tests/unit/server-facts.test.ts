@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { ChannelKind } from '../../src/drivers/driver.ts';
 import { isOlder, summarize, type Wishes } from '../../src/inspect/capabilities.ts';
 import { findingsOf, unfitnessOf, unfulfilled } from '../../src/inspect/findings.ts';
-import { type Publishing, readFacts, type ServerFacts } from '../../src/inspect/server.ts';
+import { type Publishing, readFacts, readReplication, type ServerFacts } from '../../src/inspect/server.ts';
 import { ReplicaCensus } from '../../src/runtime/replica-census.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 
 const ID = 'ab'.repeat(20);
+/** What a primary says of a replica that acknowledges. */
+const IN_SYNC = 'ip=10.0.0.2,port=6380,state=online,offset=486,lag=1';
 const TRIP = { sentAtWallMs: 10_000, answeredAtWallMs: 10_020, latencyMs: 20 };
 
 function info(changes: Record<string, string | null> = {}): string {
@@ -22,12 +24,14 @@ function info(changes: Record<string, string | null> = {}): string {
     role: 'master',
     connected_slaves: '2',
     master_replid: ID,
+    master_repl_offset: '500',
     cluster_enabled: '0',
     ...changes,
   };
   const lines = Object.entries(fields).flatMap(([name, value]) =>
     value === null ? [] : [`${name}:${value}`],
   );
+  for (let i = 0; i < Number(fields['connected_slaves']); i += 1) lines.push(`slave${i}:${IN_SYNC}`);
   return `# Section\r\n${lines.join('\r\n')}\r\n`;
 }
 
@@ -128,6 +132,41 @@ describe('the facts of a server', () => {
   it('do not take a number of replicas that is not told for none', () => {
     expect(facts({ info: info({ connected_slaves: null }) })).toMatchObject({ info: true, replicas: null });
     expect(withReplicas(0).replicas).toBe(0);
+  });
+
+  it.each([
+    [1, 'acknowledges', `slave0:${IN_SYNC}`],
+    [1, 'acknowledges, in the words of Valkey', `slave0:${IN_SYNC},type=replica`],
+    [1, 'acknowledges, should servers say replica', `replica0:${IN_SYNC}`],
+    [1, 'has an address of version 6', 'slave0:ip=fd00::2,port=6380,state=online,offset=486,lag=0'],
+    [1, 'acknowledged by a clock that was set back', 'slave0:ip=::1,port=1,state=online,offset=486,lag=-9'],
+    [1, 'was heard of a minute ago', 'slave0:ip=10.0.0.2,port=6380,state=online,offset=486,lag=60'],
+    [0, 'has been silent for longer', 'slave0:ip=10.0.0.2,port=6380,state=online,offset=486,lag=61'],
+    [0, 'waits for a snapshot', 'slave0:ip=10.0.0.2,port=6380,state=wait_bgsave,offset=0,lag=0'],
+    [0, 'receives a snapshot', 'slave0:ip=10.0.0.2,port=6380,state=send_bulk,offset=0,lag=0'],
+    [0, 'receives two streams', 'slave0:ip=::1,port=6380,state=send_bulk_and_stream,offset=0,lag=0'],
+    [0, 'loads a snapshot', 'slave0:ip=10.0.0.2,port=6380,state=online,offset=0,lag=0'],
+    [0, 'wanted the snapshot only', 'slave0:ip=10.0.0.2,port=0,state=rdb_transmitted,offset=0,lag=0'],
+    [0, 'never acknowledges', 'slave0:ip=10.0.0.2,port=0,state=online,offset=0,lag=4'],
+    [0, 'is not described', ''],
+    [
+      0,
+      'has two connections while it loads',
+      'slave0:ip=10.0.0.2,port=6380,state=bg_transfer,offset=0,lag=0,type=main-channel\r\n' +
+        'slave1:ip=10.0.0.2,port=6380,state=send_bulk,offset=0,lag=0,type=rdb-channel',
+    ],
+  ])('count replicas that acknowledge: %d that %s', (replicas, _title, lines) => {
+    const text = `connected_slaves:1\r\n${lines}\r\nmaster_replid:${ID}\r\nmaster_repl_offset:500\r\n`;
+    expect(readReplication(text)).toEqual({ replicas, replicationId: ID });
+  });
+
+  it.each([
+    [1, 'a replica', 6380],
+    [0, 'a reader', 0],
+  ])('count by the port before anything was written: %d for %s', (replicas, _title, port) => {
+    const line = `slave0:ip=10.0.0.2,port=${port},state=online,offset=0,lag=1`;
+    const text = `connected_slaves:1\r\n${line}\r\nmaster_repl_offset:0\r\n`;
+    expect(readReplication(text).replicas).toBe(replicas);
   });
 
   it.each([
