@@ -103,31 +103,29 @@ export async function askForVote(
   signal: AbortSignal,
 ): Promise<Vote> {
   const { runtime } = member.context;
+  const { key, identity } = member.protocol;
   const soughtMs = leaseMs ?? runtime.watchdogMs;
-  // What it holds already the server has not forgotten.
-  const isHeld = owner?.tenureOf(member.protocol.identity)?.isHeld === true;
+  const held = owner?.tenureOf(identity);
   using limit = new Limit(runtime.clock, answerMs(soughtMs), signal);
-  // Sent together, so that the answer tells of the process that granted the lock.
-  const [taking, server] = await Promise.allSettled([
+  const [taking] = await Promise.allSettled([
     (async () => member.takeAs(owner, { leaseMs }, 0, limit.signal))(),
-    identify(runtime, member.protocol.key, limit.signal),
   ]);
+  // A hold that the owner entered again the server has not forgotten. One that was just being released began anew.
+  const isEntered = held !== undefined && owner?.tenureOf(identity) === held;
+  // Asked after the grant, so that the process that answers is the one that granted the lock, or a younger one.
+  const [server] = await Promise.allSettled([identify(runtime, key, limit.signal)]);
   identified.add(runtime);
   const runId = server.status === 'fulfilled' ? server.value.runId : '';
   const failed = (error: unknown): Vote => ({ member, runId, outcome: 'failed', hold: null, error });
-  if (taking.status === 'rejected') {
-    // An attempt is repeated until its time is over; what the other call met tells why.
-    const isTold = server.status === 'rejected' && limit.signal.aborted;
-    return failed(isTold ? server.reason : taking.reason);
-  }
+  if (taking.status === 'rejected') return failed(taking.reason);
   const hold = taking.value;
+  if (hold === null) return { member, runId, outcome: 'busy', hold };
   if (server.status === 'rejected') {
-    void hold?.[Symbol.asyncDispose]();
+    void hold[Symbol.asyncDispose]();
     return failed(server.reason);
   }
-  if (hold === null) return { member, runId, outcome: 'busy', hold };
   const longestMs = Math.max(soughtMs, runtime.watchdogMs);
-  if (isHeld || !mayHaveForgotten(server.value.uptimeSeconds, longestMs)) {
+  if (isEntered || !mayHaveForgotten(server.value.uptimeSeconds, longestMs)) {
     return { member, runId, outcome: 'held', hold };
   }
   void hold[Symbol.asyncDispose]();
