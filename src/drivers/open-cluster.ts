@@ -4,7 +4,6 @@
  * ioredis connects to a node when it gets its first command, and has no other way to wait than to queue it. Here
  * every primary is connected as soon as it is known, so that a command either can be written or fails at once.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import { type ClusterTarget, named, tlsOptions } from './address.ts';
 import type { Driver } from './driver.ts';
@@ -73,11 +72,7 @@ export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: O
   const endsAt = performance.now() + commandTimeoutMs;
   try {
     await within(commandTimeoutMs, client, () => client.connect());
-    const primaries = client.nodes('master').map(whenConnected);
-    await Promise.race([
-      Promise.allSettled(primaries),
-      sleep(endsAt - performance.now(), undefined, { ref: false }),
-    ]);
+    await settledWithin(endsAt - performance.now(), client.nodes('master').map(whenConnected));
     assertAnyReady(client, unreachable);
   } catch (cause) {
     client.disconnect();
@@ -131,12 +126,20 @@ function assertAnyReady(client: Cluster, unreachable: ReadonlyMap<string, Error>
 /** Lets replies that are under way arrive, within a bound, then cuts the connections. */
 async function disconnect(client: Cluster): Promise<void> {
   const nodes = client.nodes().filter(({ status }) => status !== 'wait' && status !== 'end');
-  const ended = Promise.all(nodes.map((node) => new Promise((resolve) => node.once('end', resolve))));
-  const bound = new AbortController();
-  const patience = sleep(CLOSE_MS, undefined, { signal: bound.signal }).catch(() => undefined);
+  const ended = nodes.map((node) => new Promise((resolve) => node.once('end', resolve)));
+  const endsAt = performance.now() + CLOSE_MS;
   // Answers come in order: what was sent before has been answered when this has.
-  await Promise.race([Promise.allSettled(nodes.map((node) => ping(node))), patience]);
+  await settledWithin(CLOSE_MS, nodes.map(ping));
   client.disconnect();
-  await Promise.race([ended, patience]);
-  bound.abort();
+  await settledWithin(endsAt - performance.now(), ended);
+}
+
+/** Waits until all have settled, for a limited time. */
+async function settledWithin(limitMs: number, promises: readonly Promise<unknown>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([Promise.allSettled(promises), over]);
+  clearTimeout(timer);
 }

@@ -166,7 +166,7 @@ export class Preflight implements CallWatch {
   #lookSoon(manner: Manner): void {
     if (this.#isClosed || this.#cancelLook !== undefined) return;
     const { clock } = this.#settings;
-    this.#cancelLook = clock.after(Math.max(0, this.#lookedAt + PAUSE_MS - clock.now()), () => {
+    this.#cancelLook = clock.inBackground(Math.max(0, this.#lookedAt + PAUSE_MS - clock.now()), () => {
       this.#cancelLook = undefined;
       this.#look(manner).catch(() => this.#warnOfUnfitness());
     });

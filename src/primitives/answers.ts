@@ -28,7 +28,7 @@ export class Answers {
 
   /** The answer kept under `answerKey` has arrived at the first try; it was asked to be kept for long. */
   arrived(key: string, answerKey: string): void {
-    if (this.#arrived.size === 0) this.#clock.after(SHORTEN_EVERY_MS, () => void this.flush());
+    if (this.#arrived.size === 0) this.#clock.inBackground(SHORTEN_EVERY_MS, () => void this.flush());
     const keys = this.#arrived.get(key);
     if (keys === undefined) this.#arrived.set(key, [answerKey]);
     else keys.push(answerKey);

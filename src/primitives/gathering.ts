@@ -127,7 +127,7 @@ export class Gathering {
 
   /** The leases of members that are held already must not run out while others are waited for. */
   #extendLater(leaseMs: number): void {
-    this.#cancelExtending = this.#clock.after(leaseMs / 3, () => {
+    this.#cancelExtending = this.#clock.inBackground(leaseMs / 3, () => {
       // One that fails may be followed by one that does not; what is lost in the end stops everything.
       for (const hold of this.#held) hold.extend(leaseMs).catch(() => undefined);
       this.#extendLater(leaseMs);

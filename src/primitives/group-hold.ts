@@ -82,7 +82,7 @@ export class GroupHold implements Hold {
     this.#needed = needed;
     this.#members.push(...members);
     if (maxHoldMs !== undefined) {
-      this.#cancelTimer = runtime.clock.after(maxHoldMs, () => {
+      this.#cancelTimer = runtime.clock.inBackground(maxHoldMs, () => {
         for (const member of this.#members) member.revoke('maxHold');
       });
     }
@@ -189,7 +189,7 @@ export class GroupHold implements Hold {
     // Until the leases that the holder knew of are over it may still be busy stopping. Then the rest ends too,
     // which would otherwise be renewed for as long as the process lives.
     const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
-    this.#cancelTimer = this.#runtime.clock.after(knownMs, () => void releaseAll(held));
+    this.#cancelTimer = this.#runtime.clock.inBackground(knownMs, () => void releaseAll(held));
     this.#controller.abort(this.#loss);
   }
 

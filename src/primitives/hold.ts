@@ -80,7 +80,7 @@ export class LockHold implements Hold, Entry {
   standOn(tenure: Tenure): this {
     this.#tenure = tenure;
     if (this.#maxHoldMs !== undefined) {
-      this.#cancelMaxHold = this.#runtime.clock.after(this.#maxHoldMs, () => tenure.revoke('maxHold'));
+      this.#cancelMaxHold = this.#runtime.clock.inBackground(this.#maxHoldMs, () => tenure.revoke('maxHold'));
     }
     return this;
   }

@@ -1,8 +1,11 @@
 /**
  * Time, behind a seam that tests replace.
  *
- * Everything in the runtime measures with `now()` and sleeps with `after()`; nothing else in it calls
+ * Everything in the runtime measures with `now()` and sleeps with `after()` or `inBackground()`; nothing else in it calls
  * `performance.now`, `setTimeout` or `Date.now`. The wall clock is never used there: it jumps.
+ *
+ * There are two kinds of timers. A call that a caller awaits must settle before the process ends, so its timers keep the
+ * process alive. What merely goes on beside the program, such as renewals, must not.
  */
 import { uptime } from 'node:os';
 
@@ -17,8 +20,13 @@ export interface Clock {
    * on running on the server meanwhile, so a deadline counts this time too.
    */
   suspendedMs(): number;
-  /** Calls `fire` once, `delayMs` from now or later. The timer does not keep the process alive. */
+  /**
+   * Calls `fire` once, `delayMs` from now or later. The timer keeps the process alive: for what a caller awaits, and
+   * to be cancelled as soon as the caller has its answer.
+   */
   after(delayMs: number, fire: () => void): CancelTimer;
+  /** The same without keeping the process alive: for what no caller awaits, or what another timer of the call bounds. */
+  inBackground(delayMs: number, fire: () => void): CancelTimer;
 }
 
 /** Node fires a timer at once when its delay does not fit 31 bits, so long sleeps are re-armed. */
@@ -48,6 +56,14 @@ export class SystemClock implements Clock {
   }
 
   after(delayMs: number, fire: () => void): CancelTimer {
+    return this.#arm(delayMs, fire, true);
+  }
+
+  inBackground(delayMs: number, fire: () => void): CancelTimer {
+    return this.#arm(delayMs, fire, false);
+  }
+
+  #arm(delayMs: number, fire: () => void, isAwaited: boolean): CancelTimer {
     const endsAt = performance.now() + delayMs;
     let timer: NodeJS.Timeout;
     const arm = () => {
@@ -56,7 +72,7 @@ export class SystemClock implements Clock {
         leftMs > LONGEST_TIMER_MS
           ? setTimeout(arm, LONGEST_TIMER_MS)
           : setTimeout(fire, Math.max(0, Math.ceil(leftMs)));
-      timer.unref();
+      if (!isAwaited) timer.unref();
     };
     arm();
     return () => clearTimeout(timer);

@@ -6,7 +6,7 @@
  * not to a waiter, so that a head that gives up leaves it to the next: whether something happened since
  * the last attempt (a wake-up it must not take with it), and when to look again though nothing did.
  */
-import type { CancelTimer, Clock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { Listening, WakeHub } from './wake-hub.ts';
 
 /** A waiter's position. `turn` resolves when it is at the head. */
@@ -56,7 +56,10 @@ export class Line {
    * known: after a wake-up that nobody followed it attempts at once.
    */
   leave(place: Place): void {
+    const [head] = this.#places;
     if (!this.#places.delete(place as Waiting)) return;
+    // A head that gave up leaves nothing behind that would keep the process alive.
+    if (place === head) this.#wakeHead?.();
     const [next] = this.#places;
     if (next !== undefined) {
       next.step();
@@ -101,15 +104,12 @@ export class Line {
   due(): Promise<void> {
     if (this.isDue) return Promise.resolve();
     return new Promise((resolve) => {
-      let cancelTimer: CancelTimer | undefined;
       const wakeHead = () => {
-        cancelTimer?.();
-        if (this.#wakeHead === wakeHead) this.#wakeHead = undefined;
+        cancelTimer();
+        this.#wakeHead = undefined;
         resolve();
       };
-      cancelTimer = this.#clock.after(this.#lookAgainAt - this.#clock.now(), wakeHead);
-      // A head that gave up may have left its own behind: let its timer go with it.
-      this.#wakeHead?.();
+      const cancelTimer = this.#clock.after(this.#lookAgainAt - this.#clock.now(), wakeHead);
       this.#wakeHead = wakeHead;
     });
   }

@@ -45,7 +45,7 @@ export function persist<T>(clock: Clock, budgetMs: number, what: string, call: (
           }
           lastError = error;
           mayHaveRun ||= outcome === 'unknown';
-          clock.after(backoff.next(), attempt);
+          clock.inBackground(backoff.next(), attempt);
         },
       );
     };

@@ -61,7 +61,7 @@ export class Settler {
           this.#report('error', { error, during: what });
           return;
         }
-        await new Promise<void>((resolve) => this.#clock.after(backoff.next(), resolve));
+        await new Promise<void>((resolve) => this.#clock.inBackground(backoff.next(), resolve));
         if (this.#closed) return;
       }
     }

@@ -247,7 +247,7 @@ export class Tenure {
       // A request whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
       // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.
       const leftMs = this.#term.endsAt - this.#runtime.leaseClock.now();
-      this.#runtime.clock.after(Math.max(0, leftMs), () => this.#releaseInBackground());
+      this.#runtime.clock.inBackground(Math.max(0, leftMs), () => this.#releaseInBackground());
     }
   }
 
@@ -288,7 +288,7 @@ export class Tenure {
 
   #armDeadline(): void {
     const leftMs = this.#term.deadline - this.#runtime.leaseClock.sendTime();
-    this.#cancelDeadline = this.#runtime.clock.after(Math.max(0, leftMs), () => {
+    this.#cancelDeadline = this.#runtime.clock.inBackground(Math.max(0, leftMs), () => {
       // Renewals move the deadline, not the timer: most of the time there is just more to wait for.
       if (this.isStillHeld()) this.#armDeadline();
     });

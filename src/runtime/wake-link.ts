@@ -152,7 +152,7 @@ export class WakeLink {
 
   #pingLater(connection: Promise<Connection>): void {
     if (this.#connection !== connection) return;
-    this.#cancelPing = this.#owner.clock.after(PING_EVERY_MS, () => void this.#ping(connection));
+    this.#cancelPing = this.#owner.clock.inBackground(PING_EVERY_MS, () => void this.#ping(connection));
   }
 
   async #ping(connection: Promise<Connection>): Promise<void> {
@@ -192,7 +192,7 @@ export class WakeLink {
   /** Has the owner look for the home of these channels, or of all that are wanted by then, after a pause. */
   #retry(channels?: readonly string[]): void {
     const { clock, driver } = this.#owner;
-    const cancel = clock.after(this.#backoff.next(), () => {
+    const cancel = clock.inBackground(this.#backoff.next(), () => {
       this.#retries.delete(cancel);
       const [first] = channels ?? this.#wanted;
       void (first === undefined ? Promise.resolve() : driver.rediscover(first)).then(() => {

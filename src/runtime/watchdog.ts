@@ -82,7 +82,7 @@ export class Watchdog {
     const delayMs = Math.min(Math.max(0, nextDueAt - now), PULSE_MS);
     this.#cancelTick?.();
     this.#tickAt = now + delayMs;
-    this.#cancelTick = this.#runtime.clock.after(delayMs, () => this.#tick());
+    this.#cancelTick = this.#runtime.clock.inBackground(delayMs, () => this.#tick());
   }
 
   #tick(): void {
@@ -157,7 +157,7 @@ export class Watchdog {
           for (const tenure of tenures) void this.#renew(renew, [tenure]);
           return;
         }
-        await new Promise<void>((resolve) => this.#runtime.clock.after(backoff.next(), resolve));
+        await new Promise<void>((resolve) => this.#runtime.clock.inBackground(backoff.next(), resolve));
         tenures = tenures.filter((tenure) => this.#renewing.has(tenure));
       }
     }

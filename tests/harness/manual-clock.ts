@@ -38,6 +38,10 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  inBackground(delayMs: number, fire: () => void): CancelTimer {
+    return this.after(delayMs, fire);
+  }
+
   /** Moves on, firing what comes due at its own time, and lets what it started settle in between. */
   async advance(ms: number): Promise<void> {
     const endsAt = this.#now + ms;

@@ -73,6 +73,19 @@ describe('SystemClock in real time', () => {
     expect(now).toBeLessThanOrEqual(performance.now());
     expect(clock.suspendedMs()).toBe(0);
   });
+
+  it('keeps the process alive with after(), and not with inBackground()', () => {
+    const keptAliveBy = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const clock = new SystemClock();
+    const before = keptAliveBy();
+    const cancelBackground = clock.inBackground(60_000, () => {});
+    expect(keptAliveBy()).toBe(before);
+    const cancel = clock.after(60_000, () => {});
+    expect(keptAliveBy()).toBe(before + 1);
+    cancel();
+    expect(keptAliveBy()).toBe(before);
+    cancelBackground();
+  });
 });
 
 describe('LeaseClock', () => {

@@ -152,6 +152,17 @@ describe('Line', () => {
     expect(nextDue.state).toBe('resolved');
   });
 
+  it('keeps no timer when the last waiter gives up', async () => {
+    const { clock, line } = setUp();
+    const head = line.join();
+    line.attempting();
+    line.foundBusy(5_000);
+    void line.due();
+    expect(clock.pendingTimers).toBe(1);
+    line.leave(head);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it('the next waits as long as the head knew it was worth waiting', async () => {
     const { clock, line } = setUp();
     const [head, next] = [line.join(), line.join()];

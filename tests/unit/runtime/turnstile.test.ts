@@ -21,6 +21,7 @@ function sameTurn(clock: ManualClock, then: () => void): Clock {
   return {
     now: () => clock.now(),
     suspendedMs: () => clock.suspendedMs(),
+    inBackground: (delayMs, fire) => clock.inBackground(delayMs, fire),
     after: (delayMs, fire) =>
       clock.after(delayMs, () => {
         fire();
