@@ -124,7 +124,7 @@ export class Holdfast implements AsyncDisposable {
    * same settings.
    *
    * - ioredis 5 or 6, iovalkey: `new Redis(…)`, also with Sentinels, and `new Cluster(…)`
-   * - node-redis 5 or 6: `createClient`, `createClientPool`, `createSentinel`, `createCluster`
+   * - node-redis 5 or 6: `createClient`, `createClientPool`, `createSentinel`, `createCluster`, after `connect()`
    * - Valkey GLIDE 2: `GlideClient`, `GlideClusterClient`; or `{ client, config }` where the client does not show its
    *   configuration, from which connections of our own are made
    *

@@ -8,7 +8,7 @@ import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
 import { ioredisDriver } from './ioredis.ts';
 import { type IoredisCluster, ioredisClusterDriver } from './ioredis-cluster.ts';
-import type { IoredisClient } from './ioredis-connection.ts';
+import type { IoredisClient, IoredisSender } from './ioredis-connection.ts';
 import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis.ts';
 import { type NodeRedisCluster, nodeRedisClusterDriver } from './node-redis-cluster.ts';
 import type { NodeRedisClient } from './node-redis-connection.ts';
@@ -61,6 +61,20 @@ function isNodeRedisCluster(client: object): client is NodeRedisCluster {
   );
 }
 
+/** A client that does not connect by itself is refused here: its every call would fail, after a time-out each. */
+function opened<Client>(library: string, client: Client, isOpen: boolean): Client {
+  if (isOpen) return client;
+  throw new OptionError(
+    `This ${library} client is not connected: call "await client.connect()" before Holdfast.from(client)`,
+  );
+}
+
+const ioredis = <Client extends IoredisSender>(client: Client) =>
+  opened('ioredis', client, client.status !== 'end');
+
+const nodeRedis = <Client extends { readonly isOpen: boolean }>(client: Client) =>
+  opened('node-redis', client, client.isOpen);
+
 /** What was given, in words that cannot carry a password. */
 function describe(value: unknown): string {
   if (value === null) return 'null';
@@ -77,12 +91,12 @@ export function detectDriver(client: unknown): Driver {
   if (typeof client !== 'object' || client === null) {
     throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);
   }
-  if (isIoredisCluster(client)) return ioredisClusterDriver(client);
-  if (isIoredis(client)) return ioredisDriver(client);
-  if (isNodeRedisCluster(client)) return nodeRedisClusterDriver(client);
-  if (isNodeRedisSentinel(client)) return nodeRedisSentinelDriver(client);
-  if (isNodeRedisPool(client)) return nodeRedisPoolDriver(client);
-  if (isNodeRedis(client)) return nodeRedisDriver(client);
+  if (isIoredisCluster(client)) return ioredisClusterDriver(ioredis(client));
+  if (isIoredis(client)) return ioredisDriver(ioredis(client));
+  if (isNodeRedisCluster(client)) return nodeRedisClusterDriver(nodeRedis(client));
+  if (isNodeRedisSentinel(client)) return nodeRedisSentinelDriver(nodeRedis(client));
+  if (isNodeRedisPool(client)) return nodeRedisPoolDriver(nodeRedis(client));
+  if (isNodeRedis(client)) return nodeRedisDriver(nodeRedis(client));
   const glide = detectGlide(client);
   if (glide !== undefined) return glide;
   throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);

@@ -3,7 +3,7 @@
  * to at a time, on RESP2 and RESP3: clients and pools here, Sentinel by way of `node-redis-sentinel.ts`.
  *
  * Commands go through `sendCommand`, which adds no `keyPrefix`. Typed structurally, so that nobody needs
- * the library's types. A client that was never connected rejects with the library's own ClientClosedError.
+ * the library's types. A client that is closed rejects with the library's own ClientClosedError.
  */
 import type { Driver, ScriptArgument, ScriptReply, Topology } from './driver.ts';
 import {
@@ -23,6 +23,7 @@ export interface NodeRedisServer extends Whereabouts {
 
 /** What is used of a pool made by `createClientPool`. */
 export interface NodeRedisPool {
+  readonly isOpen: boolean;
   readonly _keyPrefix?: ScriptArgument | undefined;
   sendCommand(args: readonly ScriptArgument[], options?: object): Promise<unknown>;
   execute<T>(use: (client: NodeRedisClient) => Promise<T>): Promise<T>;

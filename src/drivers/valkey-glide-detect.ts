@@ -1,9 +1,9 @@
 /**
  * Finds the driver for a client of Valkey GLIDE, and the configuration that it was made with.
  *
- * A GLIDE client keeps its configuration as `config`, which is not part of its public interface. Who would
- * rather not rely on that hands it over beside the client; where there is none, the driver does without
- * connections of its own, and says so when one is asked for.
+ * A GLIDE client keeps its configuration as `config` and whether it is closed as `isClosed`; neither is part of its
+ * public interface. Users who would rather not rely on that hand the configuration over beside the client. Where there
+ * is none, the driver does without connections of its own, and says so when one is asked for.
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
@@ -24,6 +24,9 @@ function hasMethod(value: unknown, name: string): boolean {
 export function detectGlide(given: object): Driver | undefined {
   const client: unknown = isGlide(given) ? given : Reflect.get(given, 'client');
   if (!isGlide(client)) return undefined;
+  if (Reflect.get(client, 'isClosed') === true) {
+    throw new OptionError('This Valkey GLIDE client is closed: give Holdfast.from() one that is open');
+  }
   const config: unknown = Reflect.get(given, 'config');
   if (!isGlideConfiguration(config)) {
     if (client === given) return driverFor(client, undefined);

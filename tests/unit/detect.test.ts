@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
@@ -9,9 +10,24 @@ import { detectDriver } from '../../src/drivers/detect.ts';
 import { OptionError } from '../../src/errors.ts';
 
 const lazy = { lazyConnect: true };
-const nodes = [{ host: '127.0.0.1', port: 1 }];
+const socket = { host: '127.0.0.1', port: 1 };
+const nodes = [socket];
 const rootNodes = [{ url: 'redis://127.0.0.1:1' }];
 const sentinel = { name: 'main', sentinelRootNodes: nodes };
+
+interface Connectable {
+  on(event: 'error', listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): unknown;
+}
+
+/** On its way to a server that is not there: open, and not ready. */
+function connecting<Client extends Connectable>(client: Client): Client {
+  client.on('error', () => {});
+  client.connect().catch(() => undefined);
+  onTestFinished(() => void client.destroy());
+  return client;
+}
 
 function refusal(client: unknown): string {
   try {
@@ -35,17 +51,17 @@ describe('detectDriver', () => {
   });
 
   it.each([
-    ['node-redis 6', createClient()],
-    ['node-redis 6 with a type mapping', createClient().withTypeMapping({})],
-    ['node-redis 5', redis5.createClient()],
+    ['node-redis 6', createClient({ socket })],
+    ['node-redis 6 with a type mapping', createClient({ socket }).withTypeMapping({})],
+    ['node-redis 5', redis5.createClient({ socket })],
   ])('takes %s for node-redis', (_, client) => {
-    expect(detectDriver(client)).toMatchObject({ library: 'node-redis', keyPrefix: '' });
+    expect(detectDriver(connecting(client))).toMatchObject({ library: 'node-redis', keyPrefix: '' });
   });
 
   it.each([
-    ['standalone', 'node-redis 6 pool', createClientPool()],
-    ['standalone', 'node-redis 6 pool with a type mapping', createClientPool().withTypeMapping({})],
-    ['standalone', 'node-redis 5 pool', redis5.createClientPool()],
+    ['standalone', 'node-redis 6 pool', createClientPool({ socket })],
+    ['standalone', 'node-redis 6 pool with a type mapping', createClientPool({ socket }).withTypeMapping({})],
+    ['standalone', 'node-redis 5 pool', redis5.createClientPool({ socket })],
     ['sentinel', 'node-redis 6 Sentinel client', createSentinel(sentinel)],
     [
       'sentinel',
@@ -61,7 +77,11 @@ describe('detectDriver', () => {
     ],
     ['cluster', 'node-redis 5 Cluster client', redis5.createCluster({ rootNodes })],
   ])('finds the topology %s behind a %s', (topology, _, client) => {
-    expect(detectDriver(client)).toMatchObject({ library: 'node-redis', topology, keyPrefix: '' });
+    expect(detectDriver(connecting(client))).toMatchObject({
+      library: 'node-redis',
+      topology,
+      keyPrefix: '',
+    });
   });
 
   it.each([
@@ -70,12 +90,17 @@ describe('detectDriver', () => {
   ])('takes a %s client of Valkey GLIDE, alone or with its configuration', async (topology, library) => {
     const config = { addresses: nodes, lazyConnect: true };
     const client = await library.createClient(config);
-    onTestFinished(() => client.close());
     for (const given of [client, { client, config }]) {
       expect(detectDriver(given)).toMatchObject({ library: 'valkey-glide', topology, keyPrefix: '' });
     }
     expect(refusal({ client, config: { addresses: [] } })).toContain('{ addresses: [{ host, port }] }');
     expect(refusal({ client, config: { ...config, readOnly: true } })).toContain('readOnly');
+    client.close();
+    for (const given of [client, { client, config }]) {
+      expect(refusal(given)).toBe(
+        'This Valkey GLIDE client is closed: give Holdfast.from() one that is open',
+      );
+    }
   });
 
   it('tells the prefix of the client', () => {
@@ -89,10 +114,14 @@ describe('detectDriver', () => {
     ]) {
       expect(detectDriver(client).keyPrefix).toBe('app:');
     }
-    expect(detectDriver(createClient({ keyPrefix: 'app:' })).keyPrefix).toBe('app:');
-    expect(detectDriver(createClientPool({ keyPrefix: 'app:' })).keyPrefix).toBe('app:');
-    expect(detectDriver(createSentinel({ ...sentinel, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
-    expect(detectDriver(createCluster({ rootNodes, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
+    for (const client of [
+      createClient({ socket, keyPrefix: 'app:' }),
+      createClientPool({ socket, keyPrefix: 'app:' }),
+      createSentinel({ ...sentinel, keyPrefix: 'app:' }),
+      createCluster({ rootNodes, keyPrefix: 'app:' }),
+    ]) {
+      expect(detectDriver(connecting(client)).keyPrefix).toBe('app:');
+    }
   });
 
   it.each([
@@ -102,6 +131,37 @@ describe('detectDriver', () => {
     ['a subclass', new (class Mine extends Cluster {})(nodes, lazy)],
   ])('takes a Cluster of %s for ioredis', (_, client) => {
     expect(detectDriver(client)).toMatchObject({ library: 'ioredis', topology: 'cluster', keyPrefix: '' });
+  });
+
+  it.each([
+    ['client', createClient({ socket })],
+    ['pool', createClientPool({ socket })],
+    ['Sentinel client', createSentinel(sentinel)],
+    ['Cluster client', createCluster({ rootNodes })],
+    ['client of version 5', redis5.createClient({ socket })],
+    ['pool of version 5', redis5.createClientPool({ socket })],
+    ['Sentinel client of version 5', redis5.createSentinel(sentinel)],
+    ['Cluster client of version 5', redis5.createCluster({ rootNodes })],
+  ])('refuses a node-redis %s that nobody has connected', (_, client) => {
+    expect(refusal(client)).toBe(
+      'This node-redis client is not connected: call "await client.connect()" before Holdfast.from(client)',
+    );
+  });
+
+  it.each([
+    ['Redis of ioredis 6', new Redis(lazy)],
+    ['Redis of ioredis 5', new Redis5(lazy)],
+    ['Redis of iovalkey', new Valkey(lazy)],
+    ['Cluster of ioredis 6', new Cluster(nodes, lazy)],
+    ['Cluster of ioredis 5', new Cluster5(nodes, lazy)],
+    ['Cluster of iovalkey', new ValkeyCluster(nodes, lazy)],
+  ])('refuses a %s that was disconnected for good', async (_, client) => {
+    const ended = once(client, 'end');
+    client.disconnect();
+    await ended;
+    expect(refusal(client)).toBe(
+      'This ioredis client is not connected: call "await client.connect()" before Holdfast.from(client)',
+    );
   });
 
   it('refuses a client that has Sentinels name a replica', () => {
@@ -122,7 +182,7 @@ describe('detectDriver', () => {
     [Object.create(null), 'a plain object'],
     [new Map(), 'an instance of Map'],
     [Redis, 'a function'],
-    [detectDriver(createClient()), 'an instance of OneServerDriver'],
+    [detectDriver(new Redis(lazy)), 'an instance of OneServerDriver'],
     [createClient().legacy(), 'an instance of RedisLegacyClient'],
   ])('refuses %o and says what it got', (client, got) => {
     const message = refusal(client);
