@@ -1,6 +1,7 @@
 /**
  * Closes clients when the process is asked to end, and then lets it end.
  */
+import { constants } from 'node:os';
 
 type Close = () => Promise<void>;
 
@@ -8,7 +9,8 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const closers = new Set<Close>();
 
 function listen(): void {
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  // Before the program's own handlers, so that those are seen which are there for one signal only.
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal);
 }
 
 function stopListening(): void {
@@ -17,11 +19,18 @@ function stopListening(): void {
 
 function onSignal(signal: NodeJS.Signals): void {
   stopListening();
+  // Our listener kept the signal from ending the process. Where the program has its own, that decides.
+  const isOursToEnd = process.listenerCount(signal) === 0;
   // All of them before the end: the first that is done must not take the others down with it.
   void Promise.allSettled([...closers].map((close) => close())).then(() => {
-    // Our listener kept the signal from ending the process. Where the program has its own, that decides.
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    if (isOursToEnd) end(signal);
   });
+}
+
+function end(signal: NodeJS.Signals): void {
+  // The kernel lets no unhandled signal end PID 1, which a container's only process is. Shells report 128 + its number.
+  if (process.pid === 1) process.exit(128 + constants.signals[signal]);
+  process.kill(process.pid, signal);
 }
 
 /** Runs `close` on the first SIGTERM or SIGINT. Returns what makes the client forget about signals again. */

@@ -15,6 +15,8 @@ export interface ChildOptions {
   readonly args?: readonly string[];
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The command that runs it, in front of its own. */
+  readonly under?: readonly string[];
 }
 
 export interface ChildExit {
@@ -104,7 +106,16 @@ export class TestChild {
 /** Starts a script; call it inside a test, at whose end the child is killed. */
 export function spawnChild(scriptPath: string, options: ChildOptions = {}): TestChild {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  const spawned = spawn(process.execPath, ['--import', tsx, scriptPath, ...(options.args ?? [])], {
+  const under = options.under ?? [];
+  const [command = '', ...args] = [
+    ...under,
+    process.execPath,
+    '--import',
+    tsx,
+    scriptPath,
+    ...(options.args ?? []),
+  ];
+  const spawned = spawn(command, args, {
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
