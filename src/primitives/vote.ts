@@ -119,11 +119,12 @@ export async function askForVote(
   const failed = (error: unknown): Vote => ({ member, runId, outcome: 'failed', hold: null, error });
   if (taking.status === 'rejected') return failed(taking.reason);
   const hold = taking.value;
-  if (hold === null) return { member, runId, outcome: 'busy', hold };
   if (server.status === 'rejected') {
-    void hold[Symbol.asyncDispose]();
+    // Also where the lock looked busy: a call of this process that waits for the server looks so too.
+    void hold?.[Symbol.asyncDispose]();
     return failed(server.reason);
   }
+  if (hold === null) return { member, runId, outcome: 'busy', hold };
   const longestMs = Math.max(soughtMs, runtime.watchdogMs);
   if (isEntered || !mayHaveForgotten(server.value.uptimeSeconds, longestMs)) {
     return { member, runId, outcome: 'held', hold };

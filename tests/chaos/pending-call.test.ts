@@ -7,8 +7,8 @@ import { expect, it, vi } from 'vitest';
 import { spawnChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { arena } from './arena.ts';
-import { WITH_CHILDREN_MS } from './first-word.ts';
+import { arena } from './support/arena.ts';
+import { WITH_CHILDREN_MS } from './support/first-word.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 

@@ -6,14 +6,14 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { QuorumError } from '../../src/index.ts';
 import { lockAcquire, lockRelease } from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { untilTheyVote } from '../behaviour/red-lock-servers.ts';
+import { untilTheyVote } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { timed } from './arena.ts';
-import { CAN_SHIFT, shiftableServer } from './clock-shift.ts';
-import { loadScripts } from './kinds.ts';
-import { holdersOn, party } from './red-arena.ts';
+import { timed } from './support/arena.ts';
+import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { loadScripts } from './support/kinds.ts';
+import { holdersOn, party } from './support/red-arena.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 

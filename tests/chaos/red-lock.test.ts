@@ -126,6 +126,16 @@ describeWithProcess('the red lock over five servers', () => {
       await freeEverywhere(servers, lock.name);
     });
 
+    it('down from the start: two callers at once are both told, neither takes the other for a holder', async () => {
+      const ours = await party(servers, { ...OPTIONS, commandTimeoutMs: 500 });
+      const lock = ours.lock(randomName());
+      for (const place of [0, 1, 2]) await ours.proxies[place]?.refuse();
+      for (const { error } of await Promise.all([timed(lock.lock()), timed(lock.lock())])) {
+        expect(error).toBeInstanceOf(QuorumError);
+      }
+      await freeEverywhere(servers, lock.name);
+    });
+
     it('down while it is waited for: the waiter waits that out', async () => {
       const options = { ...OPTIONS, commandTimeoutMs: 500 };
       const [ours, theirs] = [await party(servers, options), await party(servers, options)];

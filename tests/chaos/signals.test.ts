@@ -9,8 +9,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { spawnChild, type TestChild } from '../harness/child.ts';
 import { randomName } from '../harness/names.ts';
 import { sharedServer } from '../harness/servers.ts';
-import { join, timed } from './arena.ts';
-import { firstWord, WITH_CHILDREN_MS } from './first-word.ts';
+import { join, timed } from './support/arena.ts';
+import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
