@@ -15,7 +15,8 @@
 ---
 --- Remember refusals too where a late copy could find what the first run did not: an answer is final only when
 --- every answer is. Numbers come back as decimal text, which is what scripts may send for them.
---- A server that is out of memory refuses the SET only to a script that has changed nothing yet, hence the pcall.
+---
+--- @include lib/full-memory
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -29,5 +30,9 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end

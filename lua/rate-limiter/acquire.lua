@@ -14,6 +14,7 @@
 --- @arg id              bytes    16 random bytes
 --- @arg rememberMs      integer  how long to remember that they were taken; 0 when no copy can be on its way
 --- @returns { 'granted' } | { 'short', waitMs } | { 'excess', rate } | { 'unset' } | { 'undone' }
+--- @include lib/full-memory
 --- @include lib/rate-limit
 --- @include lib/rate-window
 if count < 1 or count > 4294967295 or #id ~= 16 then
@@ -57,6 +58,7 @@ if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
   keepAlive(config, limit)
 end
 if rememberMs > 0 then
+  ignoreFullMemory(answer)
   redis.call('SET', answer, 'granted', 'PX', rememberMs)
 end
 return { 'granted' }

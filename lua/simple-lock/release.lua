@@ -11,6 +11,7 @@
 --- @arg rememberMs  integer
 --- @returns { 'released', announced } | { 'lost' }
 --- @include lib/announce
+--- @include lib/full-memory
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
@@ -19,5 +20,6 @@ end
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }
 end
+ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return { 'lost' }

@@ -47,7 +47,7 @@ export const countDownLatchCountDown = defineScript<
   | { status: 'open' }
 >({
   name: 'count-down-latch/count-down',
-  sha1: 'a86545e496a694ae5faa847c0bf09f291346d30c',
+  sha1: '745e25f0d9b19227381d8e11300143dce1d2f84a',
   keys: ['latch', 'answer'],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -64,6 +64,9 @@ local publish = ARGV[1]
 local channel = ARGV[2]
 local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/count-down: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -76,10 +79,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
-end
-local function ignoreFullMemory(answer)
-  redis.call('DEL', answer)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function countLeft(latch)
   return tonumber(redis.call('GET', latch) or '0')
@@ -126,7 +130,7 @@ export const countDownLatchDelete = defineScript<
   | { status: 'missing' }
 >({
   name: 'count-down-latch/delete',
-  sha1: 'bce323715281bdbd1b923531bc7e5a0eb95af75d',
+  sha1: '3545f0b4558e6013b1b8383a928ed55195372c7e',
   keys: ['latch', 'answer'],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -142,6 +146,9 @@ local publish = ARGV[1]
 local channel = ARGV[2]
 local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/delete: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -154,7 +161,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -210,7 +221,7 @@ export const countDownLatchTrySetCount = defineScript<
   | { status: 'kept' }
 >({
   name: 'count-down-latch/try-set-count',
-  sha1: '4aeeb4f3490647329d1193b1796b5e118f6b5480',
+  sha1: '67ff774c731ecc4326f73622f35ae4ce71a8ba0c',
   keys: ['latch', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -228,6 +239,9 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast count-down-latch/try-set-count: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -240,7 +254,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function countLeft(latch)
   return tonumber(redis.call('GET', latch) or '0')
@@ -515,7 +533,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'fair-lock/force-release',
-  sha1: '6e4a63025baf6052c98512c969d9a45abeb7ddb0',
+  sha1: '7ba0f8f94b101eb0ffb4b9e27d7fee48bc52f1ee',
   keys: ['lock', 'queue', 'timeouts', 'seen', 'answer'],
   args: [['holder', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -646,7 +664,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local before = recall(answer)
 if before then
@@ -2060,7 +2082,7 @@ export const lockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'lock/force-release',
-  sha1: '0c639d1cd6193b3fba6825817553ed671f81beeb',
+  sha1: '8e3c8b18d2dbefeab7f4b55421db241b24d2c554',
   keys: ['lock', 'answer'],
   args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -2101,7 +2123,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local before = recall(answer)
 if before then
@@ -2313,7 +2339,7 @@ export const lockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/release',
-  sha1: '79eabe3799c1a8e95d8e1ffea0ea485a95509619',
+  sha1: 'ceed63b3462d595fc7644bb1429de8fedc87a551',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -2340,6 +2366,9 @@ local function announce(publish, channel, message)
   end
   return 0
 end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 if redis.pcall('HEXISTS', lock, owner) == 1 then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
@@ -2348,6 +2377,7 @@ end
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }
 end
+ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return { 'lost' }
 `,
@@ -2886,7 +2916,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: 'ae4c398b1201bd6fcd3fa08644c2bd682bc19617',
+  sha1: '64f7ef6f8d0c4278006417dc89b08be1934e0bf5',
   keys: ['permits', 'timeouts', 'answer'],
   variadicKey: 'ended',
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['barMs', 'integer'], ['ids', 'bytes...']],
@@ -2914,6 +2944,9 @@ local ids = {}
 for i = 5, #ARGV do
   ids[i - 4] = ARGV[i]
 end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -2926,7 +2959,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -3148,7 +3185,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: '928dde890130c1bbc49e9fee4a1095e7c4723174',
+  sha1: '84fbed7f0888cc77ef87ab28e0fd38b460e2b583',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -3167,6 +3204,9 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/set-permits: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -3179,7 +3219,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -3394,7 +3438,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: 'a1000eb2cbb054e6331c3354c840c4616f20c045',
+  sha1: '58f6d37fee4beb7011bf5c292065376ef08c7262',
   keys: ['permits', 'timeouts', 'answer'],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['id', 'bytes']],
   replies: {
@@ -3414,6 +3458,9 @@ local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast permit-semaphore/update-lease: rememberMs is not a safe integer') end
 local id = ARGV[5]
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -3426,7 +3473,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -3525,7 +3576,7 @@ export const rateLimiterAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'rate-limiter/acquire',
-  sha1: 'b7fb80223505a6e48ecb77d555817a55f8eca025',
+  sha1: '899f81401a32a0879b5b2c02792a1ac945e7d6c8',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
@@ -3549,6 +3600,9 @@ if not count or math.abs(count) > 9007199254740991 then return redis.error_reply
 local id = ARGV[2]
 local rememberMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/acquire: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function nowMs()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -3729,6 +3783,7 @@ if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
   keepAlive(config, limit)
 end
 if rememberMs > 0 then
+  ignoreFullMemory(answer)
   redis.call('SET', answer, 'granted', 'PX', rememberMs)
 end
 return { 'granted' }
@@ -3943,7 +3998,7 @@ export const rateLimiterRelease = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/release',
-  sha1: 'd354cb5348716ed43d4492aaac9b49d2784165b6',
+  sha1: 'f247c7edc9588424975e2da4af1ed8dda6650200',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['count', 'integer'], ['rememberMs', 'integer']],
   replies: {
@@ -3963,6 +4018,9 @@ local count = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
 if not count or math.abs(count) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/release: count is not a safe integer') end
 local rememberMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/release: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -3975,10 +4033,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
-end
-local function ignoreFullMemory(answer)
-  redis.call('DEL', answer)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -4150,7 +4209,7 @@ export const rateLimiterSetRate = defineScript<
   | { status: 'set' }
 >({
   name: 'rate-limiter/set-rate',
-  sha1: 'cfa69139e1476af0c97358a2f4ba20ae8dbfd5c2',
+  sha1: '820b932ea57bbf1759f6b095e4de4e95312e650a',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'integer']],
   replies: {
@@ -4174,6 +4233,9 @@ local keepAliveMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not keepAliveMs or math.abs(keepAliveMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/set-rate: keepAliveMs is not a safe integer') end
 local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/set-rate: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -4186,7 +4248,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -4255,7 +4321,7 @@ export const rateLimiterTrySetRate = defineScript<
   | { status: 'kept' }
 >({
   name: 'rate-limiter/try-set-rate',
-  sha1: '3e9b5370edb58cdaf58523c8b40d39fed6c9b0fc',
+  sha1: '7fd7d5d6635adec0798812f625f437b8c9759b3d',
   keys: ['config', 'overallValue', 'overallHistory', 'clientValue', 'clientHistory', 'answer'],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'integer']],
   replies: {
@@ -4280,6 +4346,9 @@ local keepAliveMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not keepAliveMs or math.abs(keepAliveMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: keepAliveMs is not a safe integer') end
 local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast rate-limiter/try-set-rate: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -4292,7 +4361,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function nowMs()
   local time = redis.call('TIME')
@@ -4553,7 +4626,7 @@ export const readWriteLockForceRelease = defineScript<
   | { status: 'ended'; announced: number; readers: string[] }
 >({
   name: 'read-write-lock/force-release',
-  sha1: '2acd36d655f569aca4f1950d2b1ad5db18844c8b',
+  sha1: '69615d051346ff5dc1fcee57917da09bfd9a63e3',
   keys: ['lock', 'answer'],
   args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer'], ['holders', 'string...']],
   replies: {
@@ -4608,7 +4681,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local before = recall(answer)
 if before then
@@ -5714,7 +5791,7 @@ export const semaphoreAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'semaphore/acquire',
-  sha1: '6545032c578596bc45c66d7f45d53ac1e9b5c79a',
+  sha1: '1869084228dc0af75db99324b07174e1946654bf',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['takenMs', 'integer'], ['shortMs', 'integer']],
   replies: {
@@ -5733,6 +5810,9 @@ local takenMs = string.match(ARGV[2], '^%-?%d+$') and tonumber(ARGV[2])
 if not takenMs or math.abs(takenMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/acquire: takenMs is not a safe integer') end
 local shortMs = string.match(ARGV[3], '^%-?%d+$') and tonumber(ARGV[3])
 if not shortMs or math.abs(shortMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/acquire: shortMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -5745,7 +5825,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -5803,7 +5887,7 @@ export const semaphoreAddPermits = defineScript<
   | { status: 'added'; announced: number }
 >({
   name: 'semaphore/add-permits',
-  sha1: '16505e08521374845ef9ef7c694e531df4962318',
+  sha1: 'fbbeac784bce2fc4e28bffb74d6df298d87e2c71',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -5820,6 +5904,9 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/add-permits: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -5832,7 +5919,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -5892,7 +5983,7 @@ export const semaphoreDrainPermits = defineScript<
   | { status: 'drained'; count: number }
 >({
   name: 'semaphore/drain-permits',
-  sha1: '55433b49664bd13b12924ea1040c71cf545d2d29',
+  sha1: 'a29e87b2cdb6532432485ffb7b97ddf9bbd7d411',
   keys: ['permits', 'answer'],
   args: [['rememberMs', 'integer']],
   replies: {
@@ -5905,6 +5996,9 @@ local permits = KEYS[1]
 local answer = KEYS[2]
 local rememberMs = string.match(ARGV[1], '^%-?%d+$') and tonumber(ARGV[1])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/drain-permits: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -5917,7 +6011,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local before = recall(answer)
 if before then
@@ -5940,7 +6038,7 @@ export const semaphoreRelease = defineScript<
   | { status: 'released'; announced: number }
 >({
   name: 'semaphore/release',
-  sha1: '793dd7cd4bcd573e8d070168109e8dd8fd512c7c',
+  sha1: 'e2ab3d59d39410601690b2435eceb12eeb7040ff',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -5957,6 +6055,9 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/release: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -5969,10 +6070,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
-end
-local function ignoreFullMemory(answer)
-  redis.call('DEL', answer)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -6016,7 +6118,7 @@ export const semaphoreReleaseIfExists = defineScript<
   | { status: 'missing' }
 >({
   name: 'semaphore/release-if-exists',
-  sha1: '6721ad616aa0ed1fe3dc959ef29955f7b65833c4',
+  sha1: 'b4b23bad3acb3bef7f5e4abec6aa1618b21e3bdb',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -6034,6 +6136,9 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/release-if-exists: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -6046,10 +6151,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
-end
-local function ignoreFullMemory(answer)
-  redis.call('DEL', answer)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -6096,7 +6202,7 @@ export const semaphoreTrySetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'semaphore/try-set-permits',
-  sha1: 'ec4bc78ff44f96fa40149c686339ac8abc6c8af5',
+  sha1: 'efe59e162322ab9041b5d2d160547ea3ed622404',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['ttlMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -6116,6 +6222,9 @@ local publish = ARGV[3]
 local channel = ARGV[4]
 local rememberMs = string.match(ARGV[5], '^%-?%d+$') and tonumber(ARGV[5])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/try-set-permits: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -6128,7 +6237,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -6172,7 +6285,7 @@ export const semaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'semaphore/undo',
-  sha1: 'f58f735377b1aa34960a7dfa813e99743cbc7bc4',
+  sha1: '372e58a93daa954e31a9fa957d67304ccbed616c',
   keys: ['permits', 'answer'],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -6190,6 +6303,9 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local rememberMs = string.match(ARGV[4], '^%-?%d+$') and tonumber(ARGV[4])
 if not rememberMs or math.abs(rememberMs) > 9007199254740991 then return redis.error_reply('ERR holdfast semaphore/undo: rememberMs is not a safe integer') end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 local function recall(answer)
   local text = redis.call('GET', answer)
   if not text then
@@ -6202,10 +6318,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
-end
-local function ignoreFullMemory(answer)
-  redis.call('DEL', answer)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function announce(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
@@ -6325,7 +6442,7 @@ export const simpleLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'simple-lock/force-release',
-  sha1: 'fdb8e104f4c13c05740cdb3e0ebe2a1d7682920e',
+  sha1: '998f1a101ca266cf713e707e6ff5cb5b8be66838',
   keys: ['lock', 'answer'],
   args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -6366,7 +6483,11 @@ local function remember(answer, rememberMs, reply)
   for i, word in ipairs(reply) do
     words[i] = type(word) == 'number' and string.format('%.0f', word) or word
   end
-  redis.pcall('SET', answer, cjson.encode(words), 'PX', rememberMs)
+  local text = cjson.encode(words)
+  if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
+    ignoreFullMemory(answer)
+    redis.pcall('SET', answer, text, 'PX', rememberMs)
+  end
 end
 local function tokenName(token)
   if #token > 128 or string.find(token, '[^\\32-\\126]') then
@@ -6530,7 +6651,7 @@ export const simpleLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/release',
-  sha1: '0f44757d2c37355078ea4cd87e08ec7d3e10d85c',
+  sha1: 'cef2f161c8d9cbc4a28cb324e93036000f4e7e2f',
   keys: ['lock', 'ended'],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'integer']],
   replies: {
@@ -6557,6 +6678,9 @@ local function announce(publish, channel, message)
   end
   return 0
 end
+local function ignoreFullMemory(answer)
+  redis.call('DEL', answer)
+end
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
@@ -6565,6 +6689,7 @@ end
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }
 end
+ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return { 'lost' }
 `,
