@@ -2,7 +2,7 @@
  * Time, behind a seam that tests replace.
  *
  * Everything in the runtime measures with `now()` and sleeps with `after()` or `inBackground()`; nothing else in it calls
- * `performance.now`, `setTimeout` or `Date.now`. The wall clock is never used there: it jumps.
+ * `performance.now`, `setTimeout` or `Date.now`. The wall clock never counts there: it jumps.
  *
  * There are two kinds of timers. A call that a caller awaits must settle before the process ends, so its timers keep the
  * process alive. What merely goes on beside the program, such as renewals, must not.
@@ -35,6 +35,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** `os.uptime()` has a resolution of 10 ms and is read at another instant than the monotonic clock. */
 const SUSPEND_NOISE_MS = 100;
 
+/** How far the wall clock is ahead of the monotonic one. */
+function wallOffsetMs(): number {
+  return Date.now() - performance.now();
+}
+
 /** How far the time since boot is ahead. Interrupted between its two readings, one shows too little: the most counts. */
 function bootOffsetMs(): number {
   const readings = [1, 2, 3].map(() => uptime() * 1000 - performance.now());
@@ -43,16 +48,24 @@ function bootOffsetMs(): number {
 
 export class SystemClock implements Clock {
   readonly #bootOffsetMs = bootOffsetMs();
+  #wallOffsetMs = wallOffsetMs();
+  #suspendedMs = 0;
 
   now(): number {
     return performance.now();
   }
 
   suspendedMs(): number {
+    // Reading the time since boot costs a hundred times as much as reading a clock. It is worth it only after the
+    // wall clock has moved: a suspend moves it too.
+    const offsetMs = wallOffsetMs();
+    if (Math.abs(offsetMs - this.#wallOffsetMs) < SUSPEND_NOISE_MS) return this.#suspendedMs;
+    this.#wallOffsetMs = offsetMs;
     // The monotonic clock stands still during suspend, the time since boot does not: their difference
     // grows by exactly the time slept.
     const grown = uptime() * 1000 - performance.now() - this.#bootOffsetMs;
-    return grown > SUSPEND_NOISE_MS ? grown : 0;
+    this.#suspendedMs = grown > SUSPEND_NOISE_MS ? grown : 0;
+    return this.#suspendedMs;
   }
 
   after(delayMs: number, fire: () => void): CancelTimer {
@@ -77,6 +90,11 @@ export class SystemClock implements Clock {
     arm();
     return () => clearTimeout(timer);
   }
+}
+
+/** The time by which the server counts what it remembers: it goes on while this machine is suspended. */
+export function serverTime(clock: Clock): number {
+  return clock.now() + clock.suspendedMs();
 }
 
 /**
