@@ -13,6 +13,13 @@ export type ScriptArgument = string | Buffer;
 /** What a script may answer: RESP integers, bulk strings as UTF-8 text, nil, and arrays of them. */
 export type ScriptReply = number | string | null | ScriptReply[];
 
+/** Aborts when the caller of a script has stopped waiting: a real `AbortSignal`, or as much of one as is used. */
+export interface CallSignal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
 /** How the servers behind a client are arranged, as far as the client library knows. */
 export type Topology = 'standalone' | 'sentinel' | 'cluster';
 
@@ -26,10 +33,23 @@ export interface Driver {
    * Runs a script by its source, on the primary that has its keys, or on any when it has none. Keys are sent
    * exactly as given: an adapter bypasses any prefixing of its library, because channel names derive from the
    * same name and must agree with them. Rejects with whatever the library rejects with.
+   *
+   * A script is written once at most: an adapter keeps its library from writing it again when the connection
+   * broke before the answer, and from writing it at all after `signal` aborted.
    */
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply>;
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply>;
   /** Runs a cached script by its SHA-1; rejects with the server's NOSCRIPT error when it is not cached. */
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply>;
+  evalSha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply>;
   /**
    * The primary that serves a key or a channel, by a name of the driver's own; the empty string where there is
    * only one, or while none is known. Answered from what the library knows at present, without asking.

@@ -6,7 +6,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { slotOf } from '../slots.ts';
-import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from './driver.ts';
+import type {
+  CallSignal,
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+} from './driver.ts';
 import {
   type IoredisClient,
   type IoredisSender,
@@ -23,7 +30,6 @@ export interface IoredisCluster extends IoredisSender {
   readonly options: {
     readonly keyPrefix?: ScriptArgument | null | undefined;
     readonly enableOfflineQueue?: unknown;
-    readonly retryDelayOnFailover?: unknown;
   };
   /** For each slot the nodes that have it, as `host:port`, the primary first. Empty where nothing is known. */
   readonly slots: readonly (readonly string[])[];
@@ -38,6 +44,12 @@ const REFRESHING_POLL_MS = 5;
 
 function nameOf({ options }: IoredisClient): string {
   return `${options.host}:${options.port}`;
+}
+
+/** Of a command that was turned away again and again, the last error. */
+function lastOf(error: unknown): unknown {
+  const last = error instanceof Error ? TOO_MANY_REDIRECTIONS.exec(error.message)?.[1] : undefined;
+  return last === undefined ? error : new Error(last, { cause: error });
 }
 
 class IoredisClusterDriver implements Driver {
@@ -58,12 +70,22 @@ class IoredisClusterDriver implements Driver {
     this.keyPrefix = String(client.options.keyPrefix ?? '');
   }
 
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#run('eval', source, keys, args);
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run('eval', source, keys, args, signal);
   }
 
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#run('evalsha', sha1, keys, args);
+  evalSha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run('evalsha', sha1, keys, args, signal);
   }
 
   nodeOf(key: string): string {
@@ -108,14 +130,16 @@ class IoredisClusterDriver implements Driver {
     script: string,
     keys: readonly string[],
     args: readonly ScriptArgument[],
+    signal: CallSignal | undefined,
   ): Promise<ScriptReply> {
     this.#assertSendable();
     // Without a key the library takes any primary, also one that it has no connection to.
     const anywhere = keys.length === 0 && this.#client.status === 'ready' ? this.#anyPrimary() : undefined;
     try {
-      return await send(anywhere ?? this.#client, name, [script, String(keys.length), ...keys, ...args]);
+      const command = [script, String(keys.length), ...keys, ...args];
+      return await send(anywhere ?? this.#client, name, command, signal);
     } catch (error) {
-      throw this.#lastOf(error);
+      throw lastOf(error);
     }
   }
 
@@ -148,13 +172,6 @@ class IoredisClusterDriver implements Driver {
     // iovalkey says that it is done when it had begun before.
     while (Reflect.get(this.#client, 'isRefreshing') === true) await sleep(REFRESHING_POLL_MS);
     return error;
-  }
-
-  /** Of a command that was turned away again and again, the last error; unless it may have run at first. */
-  #lastOf(error: unknown): unknown {
-    const last = error instanceof Error ? TOO_MANY_REDIRECTIONS.exec(error.message)?.[1] : undefined;
-    const isResending = Number(this.#client.options.retryDelayOnFailover) > 0;
-    return last === undefined || isResending ? error : new Error(last, { cause: error });
   }
 
   /** Does what every command does while there is no connection: connects, waits, or fails. */

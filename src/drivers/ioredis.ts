@@ -28,7 +28,7 @@ export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Pr
     topology: asksSentinels ? 'sentinel' : 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
     // In lower case, as the library names its commands to whoever watches them.
-    send: ([name, ...args]) => send(client, String(name).toLowerCase(), args),
+    send: ([name, ...args], signal) => send(client, String(name).toLowerCase(), args, signal),
     open: (lifelines, events) => openIoredisConnection(client, lifelines, events),
     ...(disconnectClient && { close: disconnectClient }),
   });

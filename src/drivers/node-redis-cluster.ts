@@ -7,12 +7,19 @@
  * seconds): so it is made to look when the client for a primary is not connected.
  */
 import { slotOf } from '../slots.ts';
-import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from './driver.ts';
+import type {
+  CallSignal,
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+} from './driver.ts';
 import { Lifelines } from './lifeline.ts';
 import {
+  commandOptions,
   type NodeRedisClient,
   openNodeRedisConnection,
-  PLAIN_REPLIES,
   send,
 } from './node-redis-connection.ts';
 import { scanWith } from './scan.ts';
@@ -64,12 +71,22 @@ class NodeRedisClusterDriver implements Driver {
     this.keyPrefix = String(cluster._keyPrefix ?? '');
   }
 
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#run(['EVAL', source, String(keys.length), ...keys, ...args], keys[0]);
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run(['EVAL', source, String(keys.length), ...keys, ...args], keys[0], signal);
   }
 
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#run(['EVALSHA', sha1, String(keys.length), ...keys, ...args], keys[0]);
+  evalSha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run(['EVALSHA', sha1, String(keys.length), ...keys, ...args], keys[0], signal);
   }
 
   nodeOf(key: string): string {
@@ -119,13 +136,17 @@ class NodeRedisClusterDriver implements Driver {
     this.#connections.destroyAll();
   }
 
-  async #run(command: readonly ScriptArgument[], key: string | undefined): Promise<ScriptReply> {
+  async #run(
+    command: readonly ScriptArgument[],
+    key: string | undefined,
+    signal: CallSignal | undefined,
+  ): Promise<ScriptReply> {
     // The library would choose among the replicas too, if it is set to use them.
-    if (key === undefined) return send(await this.#cluster.nodeClient(this.#primaryAt('')), command);
+    if (key === undefined) return send(await this.#cluster.nodeClient(this.#primaryAt('')), command, signal);
     const home = this.#primaryOf(key);
     if (home === undefined || home.client?.isReady === false) this.#askAbout(key);
     if (home === undefined) throw this.#missing(`for slot ${slotOf(key)}`);
-    return this.#cluster.sendCommand(key, false, command, PLAIN_REPLIES) as Promise<ScriptReply>;
+    return this.#cluster.sendCommand(key, false, command, commandOptions(signal)) as Promise<ScriptReply>;
   }
 
   #askAbout(key: string): void {

@@ -3,7 +3,7 @@
  *
  * Shared by the drivers for one server, for Sentinel and for a Cluster, which say which client that is.
  */
-import type { Connection, ConnectionEvents, ScriptArgument, ScriptReply } from './driver.ts';
+import type { CallSignal, Connection, ConnectionEvents, ScriptArgument, ScriptReply } from './driver.ts';
 import type { Lifelines } from './lifeline.ts';
 
 /** What is used of a client made by `createClient`. */
@@ -33,14 +33,22 @@ export interface Whereabouts {
   isStray?(client: NodeRedisClient, shardedChannels: ReadonlySet<string>): boolean;
 }
 
-/** Whatever types the user's client is set to map replies to, ours are the library's own. */
-export const PLAIN_REPLIES = { typeMapping: {} };
+const PLAIN_REPLIES = {};
+
+/**
+ * Whatever types the user's client is set to map replies to, ours are the library's own. A command that still
+ * waits to be written is dropped when the signal aborts.
+ */
+export function commandOptions(signal: CallSignal | undefined): object {
+  return { typeMapping: PLAIN_REPLIES, abortSignal: signal };
+}
 
 export function send(
   client: Pick<NodeRedisClient, 'sendCommand'>,
   args: readonly ScriptArgument[],
+  signal?: CallSignal,
 ): Promise<ScriptReply> {
-  return client.sendCommand(args, PLAIN_REPLIES) as Promise<ScriptReply>;
+  return client.sendCommand(args, commandOptions(signal)) as Promise<ScriptReply>;
 }
 
 /** Opens a dedicated connection. */

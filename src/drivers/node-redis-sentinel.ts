@@ -6,7 +6,7 @@
  * have run, and a second command of the same moment would wait until there is none under way. How the primary
  * is found is left to the library.
  */
-import type { Driver, ScriptArgument, ScriptReply } from './driver.ts';
+import type { CallSignal, Driver, ScriptArgument, ScriptReply } from './driver.ts';
 import { driverOf, type NodeRedisServer } from './node-redis.ts';
 import { type NodeRedisClient, send } from './node-redis-connection.ts';
 
@@ -36,13 +36,13 @@ class SentinelPrimary implements NodeRedisServer {
     this.keyPrefix = String(sentinel._keyPrefix ?? '');
   }
 
-  async send(args: readonly ScriptArgument[]): Promise<ScriptReply> {
+  async send(args: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
     const client = await this.find();
     try {
-      return await send(client, args);
+      return await send(client, args, signal);
     } catch (error) {
       if (!(error instanceof Error && READ_ONLY.test(error.message))) throw error;
-      return send(await this.#look(client), args);
+      return send(await this.#look(client), args, signal);
     }
   }
 

@@ -5,7 +5,7 @@
  * Commands go through `sendCommand`, which adds no `keyPrefix`. Typed structurally, so that nobody needs
  * the library's types. A client that is closed rejects with the library's own ClientClosedError.
  */
-import type { Driver, ScriptArgument, ScriptReply, Topology } from './driver.ts';
+import type { CallSignal, Driver, ScriptArgument, ScriptReply, Topology } from './driver.ts';
 import {
   type NodeRedisClient,
   openNodeRedisConnection,
@@ -18,7 +18,7 @@ import { OneServerDriver } from './one-server.ts';
 export interface NodeRedisServer extends Whereabouts {
   readonly topology: Topology;
   readonly keyPrefix: string;
-  send(command: readonly ScriptArgument[]): Promise<ScriptReply>;
+  send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
 }
 
 /** What is used of a pool made by `createClientPool`. */
@@ -35,7 +35,7 @@ export function driverOf(server: NodeRedisServer): Driver {
     library: 'node-redis',
     topology: server.topology,
     keyPrefix: server.keyPrefix,
-    send: (command) => server.send(command),
+    send: (command, signal) => server.send(command, signal),
     open: (lifelines, events) => openNodeRedisConnection(server, lifelines, events),
   });
 }
@@ -45,7 +45,7 @@ export function nodeRedisDriver(client: NodeRedisClient): Driver {
   return driverOf({
     topology: 'standalone',
     keyPrefix: String(client.options?.keyPrefix ?? ''),
-    send: (command) => send(client, command),
+    send: (command, signal) => send(client, command, signal),
     find: async () => client,
   });
 }
@@ -55,7 +55,7 @@ export function nodeRedisPoolDriver(pool: NodeRedisPool): Driver {
   return driverOf({
     topology: 'standalone',
     keyPrefix: String(pool._keyPrefix ?? ''),
-    send: (command) => send(pool, command),
+    send: (command, signal) => send(pool, command, signal),
     find: () => pool.execute(async (client) => client),
   });
 }

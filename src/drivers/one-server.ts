@@ -5,6 +5,7 @@
  * Deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
  */
 import type {
+  CallSignal,
   Connection,
   ConnectionEvents,
   Driver,
@@ -20,8 +21,8 @@ export interface OneServer {
   readonly library: string;
   readonly topology: Topology;
   readonly keyPrefix: string;
-  /** Sends a command exactly as given, on the user's client. */
-  send(command: readonly ScriptArgument[]): Promise<ScriptReply>;
+  /** Sends a command exactly as given, on the user's client, once at most. */
+  send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Opens a connection of our own, which is over when the lifelines are. */
   open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection>;
   /** Closes the client itself, where it is not the user's. */
@@ -42,12 +43,22 @@ export class OneServerDriver implements Driver {
     this.#server = server;
   }
 
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#server.send(['EVAL', source, String(keys.length), ...keys, ...args]);
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#server.send(['EVAL', source, String(keys.length), ...keys, ...args], signal);
   }
 
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#server.send(['EVALSHA', sha1, String(keys.length), ...keys, ...args]);
+  evalSha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#server.send(['EVALSHA', sha1, String(keys.length), ...keys, ...args], signal);
   }
 
   nodeOf(): string {

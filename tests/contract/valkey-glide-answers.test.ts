@@ -102,4 +102,17 @@ describeWithProcess('Valkey GLIDE without a reply', () => {
     expect(classify(error)).toBe('unknown');
     await expect.poll(() => server.command('GET', KEY)).toBe('1');
   });
+
+  it('drops a script that waits for a connection by its own time-out, and never sends it', async () => {
+    const server = await ownServer();
+    const { driver } = await open(server, { requestTimeout: 100 });
+    await server.kill();
+    // The first may still find the connection open; the second finds none.
+    for (let call = 0; call < 2; call += 1) {
+      expect(classify(await failure(driver.eval(COUNT, [KEY], [])))).toBe('unknown');
+    }
+    await server.restart();
+    await expect.poll(() => driver.eval("return 'up'", [], []).catch(() => 'down')).toBe('up');
+    expect(await server.command('EXISTS', KEY)).toBe(0);
+  });
 });

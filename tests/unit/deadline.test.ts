@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { withDeadline } from '../../src/drivers/deadline.ts';
 import type {
+  CallSignal,
   ChannelKind,
   Connection,
   ConnectionEvents,
@@ -93,15 +94,48 @@ describe('withDeadline', () => {
     expect(given.clock.pendingTimers).toBe(0);
   });
 
+  it.each(['eval', 'evalSha'] as const)(
+    'tells the driver when nobody waits for %s any more',
+    async (name) => {
+      const { clock, driver, bounded } = setUp();
+      void bounded[name]('script', ['k'], ['a']).catch(() => undefined);
+      const signal = driver[name].mock.calls[0]?.[3] as CallSignal;
+      const told = vi.fn();
+      signal.addEventListener('abort', told);
+      await clock.advance(TIMEOUT_MS - 1);
+      expect([signal.aborted, told.mock.calls.length]).toEqual([false, 0]);
+      await clock.advance(1);
+      expect([signal.aborted, told.mock.calls.length]).toEqual([true, 1]);
+    },
+  );
+
+  it('tells nobody who does not listen any more', async () => {
+    const { clock, driver, bounded } = setUp();
+    void bounded.eval('script', [], []).catch(() => undefined);
+    const signal = driver.eval.mock.calls[0]?.[3] as CallSignal;
+    const told = vi.fn();
+    signal.addEventListener('abort', told);
+    signal.removeEventListener('abort', told);
+    await clock.advance(TIMEOUT_MS);
+    expect(told).not.toHaveBeenCalled();
+  });
+
+  it('counts the time that the machine sleeps: what wakes up in a queue of the library is not sent', () => {
+    const { clock, driver, bounded } = setUp();
+    void bounded.eval('script', [], []).catch(() => undefined);
+    clock.suspend(TIMEOUT_MS);
+    expect(driver.eval.mock.calls[0]?.[3]?.aborted).toBe(true);
+  });
+
   it('passes arguments and answers on, and leaves no timer', async () => {
     const given = setUp();
     const { bounded, driver, subscriber, clock } = given;
     given.answer.resolve(['held', 1]);
     given.acknowledged.resolve();
     expect(await bounded.eval('return 1', ['k'], ['a'])).toEqual(['held', 1]);
-    expect(driver.eval).toHaveBeenCalledWith('return 1', ['k'], ['a']);
+    expect(driver.eval).toHaveBeenCalledWith('return 1', ['k'], ['a'], expect.anything());
     expect(await bounded.evalSha('abc', ['k'], ['a'])).toEqual(['held', 1]);
-    expect(driver.evalSha).toHaveBeenCalledWith('abc', ['k'], ['a']);
+    expect(driver.evalSha).toHaveBeenCalledWith('abc', ['k'], ['a'], expect.anything());
     const open = await opened(given);
     expect(driver.openConnection).toHaveBeenCalledWith('', expect.anything());
     await open.subscribe('one', 'plain');
