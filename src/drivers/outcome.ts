@@ -137,6 +137,18 @@ export function mayHaveRun(error: unknown): boolean {
   return error instanceof ReplicationError || classify(error) === 'unknown';
 }
 
+/**
+ * The error of a call that was attempted more than once. One attempt that may have run makes the whole call doubtful,
+ * whatever the last one was answered.
+ */
+export function errorOfAll(lastError: unknown, inDoubt: boolean, what: string): HoldfastError {
+  if (!inDoubt || mayHaveRun(lastError)) return toHoldfastError(lastError, what);
+  return new OutcomeUnknownError(
+    `${what}: an attempt was not answered and may have run; the last one failed: ${explain(lastError)}`,
+    { cause: lastError },
+  );
+}
+
 /** The text of an error without its code and without the place in our script, which help nobody. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -5,8 +5,8 @@
  * the outcome of, and what may be worth waiting for. The engine brings the line, the wake-ups, the
  * deadline and the abort.
  */
-import { classify, isSlotMoving, mayHaveRun, toHoldfastError } from '../drivers/outcome.ts';
-import { type HoldfastError, OutcomeUnknownError } from '../errors.ts';
+import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../drivers/outcome.ts';
+import { OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { Line } from './line.ts';
@@ -54,12 +54,6 @@ export interface Contest<T> {
 export interface Surroundings {
   readonly clock: Clock;
   readonly commandTimeoutMs: number;
-}
-
-/** The last attempt may certainly not have run, and still one before it may have. */
-function unanswered(error: unknown, inDoubt: boolean, what: string): HoldfastError {
-  if (!inDoubt || classify(error) === 'unknown') return toHoldfastError(error, what);
-  return new OutcomeUnknownError(`No answer in time: ${what}`, { cause: error });
 }
 
 /** What became of an attempt that the caller made before it came here. */
@@ -118,7 +112,7 @@ export async function acquire<T>(
         const until = trouble === undefined ? patience.endsAt : settleBy;
         if ((await patience.wait(line.due(), until)) === EXPIRED) {
           if (trouble === undefined) return NOT_GRANTED;
-          throw unanswered(trouble, inDoubt, contest.what);
+          throw errorOfAll(trouble, inDoubt, contest.what);
         }
       }
 
@@ -131,12 +125,11 @@ export async function acquire<T>(
         answer = await patience.wait(contest.attempt(), settleBy);
       } catch (error) {
         patience.throwIfAborted();
-        const outcome = classify(error);
         if (!mayHaveRun(error)) inDoubt = wasInDoubt;
-        if (outcome === 'refused') throw toHoldfastError(error, contest.what);
         // Half of the slot has moved: that is no outage, and ends by itself.
         if (isSlotMoving(error)) waitsForEver();
-        if (clock.now() >= settleBy) throw unanswered(error, inDoubt, contest.what);
+        const isFinal = classify(error) === 'refused' || clock.now() >= settleBy;
+        if (isFinal) throw errorOfAll(error, inDoubt, contest.what);
         trouble = error;
         line.foundBusy(backoff.next());
         continue;

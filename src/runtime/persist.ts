@@ -4,32 +4,37 @@
  * Every script of ours may run twice without changing more than once, so a lost reply is answered by
  * asking again with the same arguments.
  */
-import { classify, toHoldfastError } from '../drivers/outcome.ts';
+import { classify, errorOfAll } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, serverTime } from './clock.ts';
 
 /**
- * Settles within `budgetMs`: with the answer, with the server's refusal, or, when no answer could be had,
- * with `OutcomeUnknownError` if the call may have run and `DriverError` if it cannot have.
+ * Settles within `budgetMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
+ * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts, since the
+ * server does not remember an answer for ever.
  */
 export function persist<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const backoff = new Backoff(20, 500);
+    const endsAt = serverTime(clock) + budgetMs;
     let lastError: unknown;
-    let mayHaveRun = false;
+    let inDoubt = false;
     let over = false;
-    const giveUp = () => {
+    const fail = (error: unknown) => {
       over = true;
-      if (mayHaveRun || lastError === undefined) {
-        reject(new OutcomeUnknownError(`No answer within ${budgetMs} ms: ${what}`, { cause: lastError }));
-      } else {
-        reject(toHoldfastError(lastError, what));
-      }
+      cancelTimer();
+      reject(error);
     };
-    const cancelTimer = clock.after(budgetMs, giveUp);
+    const cancelTimer = clock.after(budgetMs, () => {
+      if (!inDoubt) return fail(errorOfAll(lastError, false, what));
+      fail(new OutcomeUnknownError(`No answer within ${budgetMs} ms: ${what}`, { cause: lastError }));
+    });
     const attempt = () => {
       if (over) return;
+      if (serverTime(clock) >= endsAt) return fail(errorOfAll(lastError, inDoubt, what));
+      const wasInDoubt = inDoubt;
+      inDoubt = true;
       call().then(
         (value) => {
           cancelTimer();
@@ -38,13 +43,9 @@ export function persist<T>(clock: Clock, budgetMs: number, what: string, call: (
         (error) => {
           if (over) return;
           const outcome = classify(error);
-          if (outcome === 'refused') {
-            cancelTimer();
-            reject(toHoldfastError(error, what));
-            return;
-          }
+          inDoubt = wasInDoubt || outcome === 'unknown';
+          if (outcome === 'refused') return fail(errorOfAll(error, inDoubt, what));
           lastError = error;
-          mayHaveRun ||= outcome === 'unknown';
           clock.inBackground(backoff.next(), attempt);
         },
       );

@@ -7,7 +7,7 @@
  */
 import { classify } from '../drivers/outcome.ts';
 import { Backoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, serverTime } from './clock.ts';
 import type { Report } from './events.ts';
 
 export class Settler {
@@ -21,10 +21,13 @@ export class Settler {
     this.#report = report;
   }
 
-  /** Repeats an idempotent call until it is answered, for at most this long. */
+  /**
+   * Repeats an idempotent call until it is answered, for at most this long. Time in which the machine is suspended
+   * counts: leases end meanwhile, and the server does not remember an answer for ever.
+   */
   settle(what: string, forMs: number, call: () => Promise<unknown>): void {
     if (this.#closed) return;
-    const task = this.#repeat(what, this.#clock.now() + forMs, call);
+    const task = this.#repeat(what, serverTime(this.#clock) + forMs, call);
     this.#tasks.add(task);
     void task.then(() => this.#tasks.delete(task));
   }
@@ -57,12 +60,13 @@ export class Settler {
         await call();
         return;
       } catch (error) {
-        if (classify(error) === 'refused' || this.#clock.now() >= until || this.#closed) {
-          this.#report('error', { error, during: what });
-          return;
+        if (classify(error) !== 'refused' && !this.#closed) {
+          await new Promise<void>((resolve) => this.#clock.inBackground(backoff.next(), resolve));
+          if (this.#closed) return;
+          if (serverTime(this.#clock) < until) continue;
         }
-        await new Promise<void>((resolve) => this.#clock.inBackground(backoff.next(), resolve));
-        if (this.#closed) return;
+        this.#report('error', { error, during: what });
+        return;
       }
     }
   }

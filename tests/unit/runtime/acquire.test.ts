@@ -426,13 +426,13 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.isLineEmpty).toBe(true);
   });
 
-  it('refused after a lost reply: the lost one is undone', async () => {
+  it('refused after a lost reply: the outcome is not known, and the lost one is undone', async () => {
     const arena = new Arena();
     const errors = [reset(), refusal()];
     arena.answer = () => Promise.reject(errors.shift());
     const a = arena.start('a');
     await arena.clock.advance(50);
-    expect(a.error).toBeInstanceOf(DriverError);
+    expect(a.error).toBeInstanceOf(OutcomeUnknownError);
     expect(arena.log.at(-1)).toBe('a abandons');
   });
 

@@ -54,8 +54,36 @@ describe('persist', () => {
     const attempts = failing(reset(), refusal());
     const asked = watchPromise(persist(clock, 3_000, 'release "x"', attempts.call));
     await clock.advance(30);
-    expect(asked.state).toBe('rejected');
+    // The first attempt may have run, whatever the second was told.
+    expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
+    expect((asked.error as Error).message).toContain('no permission');
     expect(attempts.calls).toBe(2);
+  });
+
+  it('does not know the outcome when the budget ends with an attempt under way', async () => {
+    const clock = new ManualClock();
+    const attempts: Promise<never>[] = [Promise.reject(unreachable()), new Promise<never>(() => {})];
+    const asked = watchPromise(
+      persist(clock, 3_000, 'release "x"', () => attempts.shift() as Promise<never>),
+    );
+    await clock.advance(3_000);
+    expect(attempts).toEqual([]);
+    expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
+  });
+
+  it.each([
+    ['it may have run', reset(), OutcomeUnknownError],
+    ['it cannot have run', unreachable(), DriverError],
+  ])('does not repeat after a sleep of the machine that used up the budget: %s', async (_, error, kind) => {
+    const clock = new ManualClock();
+    const attempts = failing(error);
+    const asked = watchPromise(persist(clock, 3_000, 'release "x"', attempts.call));
+    await clock.advance(0);
+    clock.suspend(3_000);
+    await clock.advance(1_000);
+    expect(attempts.calls).toBe(1);
+    expect(asked.error).toBeInstanceOf(kind);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it('settles at its budget, not before and not after', async () => {

@@ -40,6 +40,25 @@ describe('Settler', () => {
     expect(calls).toBe(before);
   });
 
+  it.each(['during an attempt', 'between two'])(
+    'counts the time that the machine sleeps: %s',
+    async (when) => {
+      const { clock, reports, settler } = setUp();
+      let calls = 0;
+      settler.settle('release "x"', 60_000, async () => {
+        calls += 1;
+        if (when === 'during an attempt') clock.suspend(60_000);
+        throw reset();
+      });
+      await clock.advance(0);
+      if (when === 'between two') clock.suspend(60_000);
+      await clock.advance(30_000);
+      expect(calls).toBe(1);
+      expect(reports.of('error')).toHaveLength(1);
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
+
   it('does not repeat what the server refuses', async () => {
     const { clock, reports, settler } = setUp();
     const error = refusal();
