@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
-import { DriverError } from '../errors.ts';
+import { OutcomeUnknownError } from '../errors.ts';
 
 export type KeyValues = Readonly<Record<string, string | readonly string[]>>;
 type ArgumentScalar = string | number | Buffer;
@@ -69,7 +69,8 @@ export class Script<Keys extends KeyValues, Args extends ArgumentValues, Reply e
    * Runs the script by its SHA-1, by its source when the server does not know it yet.
    *
    * Rejects with a TypeError, before anything is sent, for a value that is not of its declared type; with
-   * a DriverError for a reply that the script does not declare; with the driver's own error otherwise.
+   * an OutcomeUnknownError for a reply that the script does not declare: inside a MULTI of the user's it is QUEUED,
+   * and the script runs later; with the driver's own error otherwise.
    */
   async run(driver: ScriptRunner, keys: Keys, args: Args): Promise<Reply> {
     const keyList = this.#orderKeys(keys);
@@ -196,10 +197,10 @@ ${own.source}`;
     return decoded as unknown as Reply;
   }
 
-  #unexpected(reply: ScriptReply, why: string): DriverError {
+  #unexpected(reply: ScriptReply, why: string): OutcomeUnknownError {
     const text = JSON.stringify(reply) ?? String(reply);
     const quoted = text.length > LONGEST_QUOTED_REPLY ? `${text.slice(0, LONGEST_QUOTED_REPLY)}…` : text;
-    return new DriverError(`Unexpected reply of script ${this.name}: ${why}: ${quoted}`);
+    return new OutcomeUnknownError(`Unexpected reply of script ${this.name}: ${why}: ${quoted}`);
   }
 }
 

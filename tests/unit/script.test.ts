@@ -1,7 +1,7 @@
 /** Positions, the NOSCRIPT fallback and the decoding of replies, against a driver that records. */
 import { describe, expect, it } from 'vitest';
 import type { ScriptArgument, ScriptReply } from '../../src/drivers/driver.ts';
-import { DriverError } from '../../src/errors.ts';
+import { OutcomeUnknownError } from '../../src/errors.ts';
 import { defineScript } from '../../src/scripts/script.ts';
 
 type Call = {
@@ -210,7 +210,7 @@ describe('a reply', () => {
     [['busy', 1, 5], '"holder" is not of type string?: ["busy",1,5]'],
   ])('%j is refused', async (reply, why) => {
     const run = take.run(recordingDriver(reply), keys, args);
-    await expect(run).rejects.toBeInstanceOf(DriverError);
+    await expect(run).rejects.toBeInstanceOf(OutcomeUnknownError);
     await expect(run).rejects.toHaveProperty('message', `Unexpected reply of script lock/take: ${why}`);
   });
 
@@ -220,7 +220,9 @@ describe('a reply', () => {
     [['named', 3], '"names" is not of type string...: ["named",3]'],
   ])('%j is refused for its tail', async (reply, why) => {
     const run = many.run(recordingDriver(reply), { first: 'A', locks: [] }, { leaseMs: 1, counts: [] });
-    await expect(run).rejects.toThrow(new DriverError(`Unexpected reply of script lock/many: ${why}`));
+    await expect(run).rejects.toThrow(
+      new OutcomeUnknownError(`Unexpected reply of script lock/many: ${why}`),
+    );
   });
 
   it('is quoted in part when it is long', async () => {
