@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { answerShorten } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';
 
-/** How long an unanswered request is remembered, and repeated: outages that are longer may cost the answer. */
+/** How long an unanswered request is repeated; the server remembers it for longer. */
 export const UNANSWERED_MS = 3_600_000;
 
 const SHORTEN_EVERY_MS = 1_000;

@@ -8,6 +8,7 @@ import { classify } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { endedKey } from '../keys.ts';
 import { LATE_MS } from '../runtime/bar.ts';
+import { serverTime } from '../runtime/clock.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
 import { persist } from '../runtime/persist.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -57,11 +58,9 @@ export class Requests {
   }
 
   /** Changes something once, or says that it is not known whether it did. */
-  change<T>(verb: string, call: (memory: Memory) => Promise<T>): Promise<T> {
+  async change<T>(verb: string, call: (memory: Memory) => Promise<T>): Promise<T> {
     this.#context.runtime.assertOpen();
-    const rememberMs = Math.max(LATE_MS, this.#context.runtime.rememberMs);
-    const memory = { answer: this.nextAnswerKey(), rememberMs };
-    return this.#persist(verb, () => call(memory));
+    return this.#changeOnce(verb, this.#memory(), call);
   }
 
   /**
@@ -73,34 +72,38 @@ export class Requests {
     call: (memory: Memory) => Promise<T>,
     { evenIfNotRun = false } = {},
   ): Promise<T> {
-    const memory = this.#lastingMemory();
-    let isFirst = true;
+    const memory = this.#memory();
+    const since = serverTime(this.#context.runtime.clock);
     try {
-      const reply = await this.#persist(verb, async () => {
-        try {
-          return await call(memory);
-        } catch (error) {
-          isFirst = false;
-          throw error;
-        }
-      });
-      if (isFirst) this.#context.answers.arrived(this.#key, memory.answer);
-      return reply;
+      return await this.#changeOnce(verb, memory, call);
     } catch (error) {
       const goesOn = evenIfNotRun ? classify(error) !== 'refused' : error instanceof OutcomeUnknownError;
-      if (goesOn) this.#settle(verb, () => call(memory));
+      if (goesOn) this.#settle(verb, since, () => call(memory));
       throw error;
     }
   }
 
   /** Changes something once, in the background. */
   oweLater(verb: string, call: (memory: Memory) => Promise<unknown>): void {
-    const memory = this.#lastingMemory();
-    this.#settle(verb, () => call(memory));
+    const memory = this.#memory();
+    this.#settle(verb, serverTime(this.#context.runtime.clock), () => call(memory));
   }
 
-  #lastingMemory(): Memory {
-    return { answer: this.nextAnswerKey(), rememberMs: UNANSWERED_MS };
+  /** Remembered for longer than it is repeated: the last attempt takes its time, and its bytes may be late. */
+  #memory(): Memory {
+    const rememberMs = UNANSWERED_MS + LATE_MS + 2 * this.#context.runtime.rememberMs;
+    return { answer: this.nextAnswerKey(), rememberMs: Math.min(rememberMs, Number.MAX_SAFE_INTEGER) };
+  }
+
+  async #changeOnce<T>(verb: string, memory: Memory, call: (memory: Memory) => Promise<T>): Promise<T> {
+    let attempts = 0;
+    const reply = await this.#persist(verb, () => {
+      attempts += 1;
+      return call(memory);
+    });
+    // Of a request that was repeated, an earlier copy may still be on its way.
+    if (attempts === 1) this.#context.answers.arrived(this.#key, memory.answer);
+    return reply;
   }
 
   #persist<T>(verb: string, call: () => Promise<T>): Promise<T> {
@@ -108,7 +111,9 @@ export class Requests {
     return persist(clock, commandTimeoutMs, `${verb} "${this.#name}"`, call);
   }
 
-  #settle(verb: string, call: () => Promise<unknown>): void {
-    this.#context.runtime.settler.settle(`${verb} "${this.#name}"`, UNANSWERED_MS, call);
+  #settle(verb: string, since: number, call: () => Promise<unknown>): void {
+    const { clock, settler } = this.#context.runtime;
+    const leftMs = since + UNANSWERED_MS - serverTime(clock);
+    settler.settle(`${verb} "${this.#name}"`, leftMs, call);
   }
 }
