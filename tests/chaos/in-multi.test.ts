@@ -12,7 +12,7 @@ import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, leftovers, timed } from './arena.ts';
+import { arena, join, leftovers, timed } from './support/arena.ts';
 
 interface User {
   readonly client: Holdfast;

@@ -11,9 +11,9 @@ import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, leftovers, scriptCalls, timed } from './arena.ts';
-import { LAYOUTS } from './kinds.ts';
-import { WAYS } from './ways.ts';
+import { arena, join, leftovers, scriptCalls, timed } from './support/arena.ts';
+import { LAYOUTS } from './support/kinds.ts';
+import { WAYS } from './support/ways.ts';
 
 const COMMAND_TIMEOUT_MS = 300;
 const HOUR_MS = 3_600_000;
