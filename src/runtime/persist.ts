@@ -11,8 +11,8 @@ import { type Clock, serverTime } from './clock.ts';
 
 /**
  * Settles within `budgetMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
- * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts, since the
- * server does not remember an answer for ever.
+ * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts: the server
+ * forgets answers meanwhile.
  */
 export function persist<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

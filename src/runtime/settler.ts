@@ -23,7 +23,7 @@ export class Settler {
 
   /**
    * Repeats an idempotent call until it is answered, for at most this long. Time in which the machine is suspended
-   * counts: leases end meanwhile, and the server does not remember an answer for ever.
+   * counts: meanwhile leases end, and the server forgets answers.
    */
   settle(what: string, forMs: number, call: () => Promise<unknown>): void {
     if (this.#closed) return;

@@ -95,7 +95,7 @@ describe('withDeadline', () => {
   });
 
   it.each(['eval', 'evalSha'] as const)(
-    'tells the driver when nobody waits for %s any more',
+    'tells the driver when the caller of %s has stopped waiting',
     async (name) => {
       const { clock, driver, bounded } = setUp();
       void bounded[name]('script', ['k'], ['a']).catch(() => undefined);
@@ -109,7 +109,7 @@ describe('withDeadline', () => {
     },
   );
 
-  it('tells nobody who does not listen any more', async () => {
+  it('does not call a listener that was removed', async () => {
     const { clock, driver, bounded } = setUp();
     void bounded.eval('script', [], []).catch(() => undefined);
     const signal = driver.eval.mock.calls[0]?.[3] as CallSignal;

@@ -14,7 +14,7 @@ export function standalone(): void {
     title: 'Valkey GLIDE 2',
     hasKeyPrefix: false,
     probesOnConnect: true,
-    waitsAsLongAsItLikes: true,
+    keepsWaiting: true,
     async connect(settings) {
       const { client, config, close } = await openGlide({ host, ...settings });
       return {
@@ -32,7 +32,7 @@ export function cluster(): void {
     hasKeyPrefix: false,
     topology: 'cluster',
     probesOnConnect: true,
-    waitsAsLongAsItLikes: true,
+    keepsWaiting: true,
     async connect(settings) {
       const { client, config, close } = await openGlideCluster({ host, ...settings });
       const driver = glideClusterDriver(client, config);

@@ -51,7 +51,7 @@ export interface DriverContext {
   /** What the one server is: alone if not given, watched by a Sentinel, or a Cluster of a single node. */
   readonly topology?: Topology;
   /** Whether a command waits for a connection for as long as the library is told, as with Valkey GLIDE. */
-  readonly waitsAsLongAsItLikes?: boolean;
+  readonly keepsWaiting?: boolean;
   /** Whether the library itself connects nobody who may not PING and ask for INFO, as Valkey GLIDE does. */
   readonly probesOnConnect?: boolean;
   connect(settings: ClientSettings): Promise<ConnectedClient>;
@@ -292,7 +292,7 @@ export function describeDriver(context: DriverContext): void {
         expect(await eventually(look)).toBe(0);
       });
 
-      if (context.waitsAsLongAsItLikes !== true) {
+      if (context.keepsWaiting !== true) {
         it('gone when a script is to be sent: a script whose caller gave up is never sent', async () => {
           const { driver } = await connect();
           const bounded = withDeadline(driver, new SystemClock(), 200);
