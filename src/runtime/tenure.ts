@@ -89,7 +89,7 @@ export class Tenure {
     runtime.tenures.add(this);
     runtime.watchdog.attend();
     this.#armDeadline();
-    this.#watch();
+    this.watch();
   }
 
   /** Milliseconds that the server still owes it, by the lease that was last confirmed; at least 1. */
@@ -170,7 +170,7 @@ export class Tenure {
       else this.prolonged(sentAt, leaseMs);
       this.assertHeld();
       this.#entries.add(entry);
-      this.#watch();
+      this.watch();
       return true;
     });
   }
@@ -228,7 +228,7 @@ export class Tenure {
     const heldUntilNow = this.isStillHeld();
     this.#entries.delete(entry);
     if (!heldUntilNow) return this.#entries.size > 0 ? Promise.resolve(false) : this.#release();
-    this.#watch();
+    this.watch();
     // Whether it is the last one is decided when its turn comes: an entry may be on its way in.
     return this.#inOrder(() => (this.#entries.size > 0 ? this.#leaveOne() : this.#release()));
   }
@@ -295,7 +295,7 @@ export class Tenure {
   }
 
   /** The watchdog is needed while an entry without a lease of its own lasts, or the server's word has to be heard. */
-  #watch(): void {
+  watch(): void {
     if (this.#state !== 'held') return;
     const { watchdog } = this.#runtime;
     const { guarded, isCutByOthers = false } = this.protocol;

@@ -69,6 +69,16 @@ export class Watchdog {
     this.#renewing.delete(tenure);
   }
 
+  /** Another server is in charge: confirms every hold there now, or asks for it back, also one with its own lease. */
+  confirmAll(): void {
+    const now = this.#runtime.clock.now();
+    this.#dueAt.clear();
+    for (const tenure of this.#runtime.tenures) {
+      if (tenure.count > 0 && !this.#renewing.has(tenure)) this.#dueAt.set(tenure, now);
+    }
+    if (this.#dueAt.size > 0) this.#arm();
+  }
+
   close(): void {
     this.#cancelTick?.();
     this.#cancelTick = undefined;
@@ -188,7 +198,7 @@ export class Watchdog {
 
   #settled(tenure: Tenure): void {
     const wanted = this.#renewing.delete(tenure);
-    if (wanted && tenure.isHeld) this.watch(tenure);
+    if (wanted) tenure.watch();
   }
 
   #tellRisk(tenure: Tenure, error: unknown): void {

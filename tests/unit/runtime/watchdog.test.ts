@@ -81,6 +81,40 @@ describe('when renewals are sent', () => {
   });
 });
 
+describe('when another server is in charge', () => {
+  it('all holds are confirmed at once, together, and then again at their time', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    for (const name of ['a', 'b', 'c']) {
+      bench.hold(protocol(name));
+      await clock.advance(2_000);
+    }
+    bench.runtime.watchdog.confirmAll();
+    await clock.advance(1);
+    expect(renewal.calls).toMatchObject([{ keys: ['a', 'b', 'c'], leaseMs: 30_000 }]);
+    await clock.advance(10_000);
+    expect(renewal.calls).toHaveLength(2);
+  });
+
+  it('a hold with a lease of its own is confirmed once, with what is left of it', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const { entry } = bench.hold(protocol('a'), { renewed: false, leaseMs: 20_000 });
+    await clock.advance(5_000);
+    bench.runtime.watchdog.confirmAll();
+    await clock.advance(60_000);
+    expect(renewal.calls).toMatchObject([{ keys: ['a'], leaseMs: 15_000 }]);
+    expect(entry.reasons).toEqual(['expired']);
+  });
+
+  it('a hold that the server does not know is lost at once', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    renewal.answer = async (keys) => keys.map((key) => (key === 'a' ? 0 : 1));
+    const [a, b] = [bench.hold(protocol('a')), bench.hold(protocol('b'))];
+    bench.runtime.watchdog.confirmAll();
+    await clock.advance(1);
+    expect([a.entry.reasons, b.entry.reasons]).toEqual([['notOwner'], []]);
+  });
+});
+
 describe('batches', () => {
   it('hold at most 100 locks', async () => {
     const { bench, clock, renewal, protocol } = setUp();
