@@ -100,6 +100,14 @@ export class Wiring {
       takeBack: (code) => warnings.forget(code),
       channels,
     });
+    driver.onSwitched?.((advice) => {
+      this.preflight.onRecovered();
+      this.runtime.watchdog.confirmAll();
+      if (advice === undefined) return;
+      // Every switch is news, though the last one may have been told.
+      warnings.forget('HOLDFAST_STALE_PRIMARY');
+      report('warning', { code: 'HOLDFAST_STALE_PRIMARY', message: advice });
+    });
 
     const acknowledgement =
       replicas === 0

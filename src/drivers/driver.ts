@@ -65,11 +65,19 @@ export interface Driver {
    * breaks it calls `onDown` once and is never used again.
    */
   openConnection(node: string, events: ConnectionEvents): Promise<Connection>;
+  /**
+   * Tells the listener when Sentinels made another server the primary. By then the driver sends nothing to the former
+   * primary, discards its answers, and has called `onDown` for every connection to it.
+   */
+  onSwitched?(listener: SwitchListener): void;
   /** Yields the keys of all primaries that match a glob pattern, for people's listings only. A key may come twice. */
   scan(pattern: string): AsyncIterable<string>;
   /** Closes the connections this driver opened itself; never the user's client. */
   close(): Promise<void>;
 }
+
+/** @param advice a warning for the user, whose client stays with the former primary for a while */
+export type SwitchListener = (advice?: string) => void;
 
 export interface ConnectionEvents {
   onMessage(channel: string, message: string): void;

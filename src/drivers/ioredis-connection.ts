@@ -44,8 +44,6 @@ export interface IoredisClient extends IoredisSender {
 const DEDICATED_OPTIONS = {
   lazyConnect: true,
   retryStrategy: () => null,
-  sentinelRetryStrategy: () => null,
-  failoverDetector: false,
   reconnectOnError: null,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
@@ -63,12 +61,15 @@ const DEDICATED_OPTIONS = {
   himportFieldsets: undefined,
 };
 
+/** What a dedicated connection is copied from. */
+type Model = Pick<IoredisClient, 'duplicate'>;
+
 /** What a PING carries, so that its answer cannot be mistaken for another one. */
 const ECHO = 'holdfast';
 
 /** Opens a dedicated connection to where the client would connect, as soon as it is known which one to copy. */
 export async function openIoredisConnection(
-  original: IoredisClient | Promise<IoredisClient>,
+  original: Model | Promise<Model>,
   lifelines: Lifelines,
   events: ConnectionEvents,
 ): Promise<Connection> {

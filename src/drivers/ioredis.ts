@@ -1,12 +1,13 @@
 /**
- * The driver for a `Redis` instance of ioredis 5 or 6 or of iovalkey, which share one design: one server, or the
- * primary that Sentinels name.
+ * The driver for a `Redis` instance of ioredis 5 or 6 or of iovalkey, which share one design: one server here, the
+ * primary that Sentinels name by way of `ioredis-sentinel.ts`.
  *
  * Typed structurally, so that nobody needs the library's types.
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
 import { type IoredisClient, openIoredisConnection, send } from './ioredis-connection.ts';
+import { SentinelPrimary } from './ioredis-sentinel.ts';
 import { OneServerDriver } from './one-server.ts';
 
 /**
@@ -17,15 +18,15 @@ import { OneServerDriver } from './one-server.ts';
  */
 export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Promise<void>): Driver {
   const { sentinels, role, keyPrefix } = client.options;
-  const asksSentinels = Array.isArray(sentinels);
-  if (asksSentinels && role === 'slave') {
+  if (Array.isArray(sentinels)) {
+    if (role !== 'slave') return new OneServerDriver(new SentinelPrimary(client));
     throw new OptionError(
       'This client asks Sentinels for a replica (role: "slave"); locks are kept on the primary',
     );
   }
   return new OneServerDriver({
     library: 'ioredis',
-    topology: asksSentinels ? 'sentinel' : 'standalone',
+    topology: 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
     // In lower case, as the library names its commands to whoever watches them.
     send: ([name, ...args], signal) => send(client, String(name).toLowerCase(), args, signal),

@@ -81,6 +81,11 @@ export class Lifelines {
     return lifeline;
   }
 
+  /** All of them broke, also those still opening; others may follow. */
+  failAll(reason: Error): void {
+    for (const lifeline of [...this.#alive]) lifeline.fail(reason);
+  }
+
   destroyAll(): void {
     this.#isOver = true;
     for (const lifeline of this.#alive) lifeline.destroy();

@@ -11,6 +11,7 @@ import type {
   Driver,
   ScriptArgument,
   ScriptReply,
+  SwitchListener,
   Topology,
 } from './driver.ts';
 import { Lifelines } from './lifeline.ts';
@@ -25,7 +26,9 @@ export interface OneServer {
   send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Opens a connection of our own, which is over when the lifelines are. */
   open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection>;
-  /** Closes the client itself, where it is not the user's. */
+  /** Tells the listener when commands go to another server than before; see `Driver.onSwitched`. */
+  onSwitched?(listener: SwitchListener): void;
+  /** Closes what is not the user's. */
   close?(): Promise<void>;
 }
 
@@ -35,12 +38,21 @@ export class OneServerDriver implements Driver {
   readonly keyPrefix: string;
   readonly #server: OneServer;
   readonly #lifelines = new Lifelines();
+  #onSwitched: SwitchListener = () => {};
 
   constructor(server: OneServer) {
     this.library = server.library;
     this.topology = server.topology;
     this.keyPrefix = server.keyPrefix;
     this.#server = server;
+    server.onSwitched?.((advice) => {
+      this.#lifelines.failAll(new Error('Another server became the primary'));
+      this.#onSwitched(advice);
+    });
+  }
+
+  onSwitched(listener: SwitchListener): void {
+    this.#onSwitched = listener;
   }
 
   eval(

@@ -11,24 +11,19 @@ import type { Destination } from '../target.ts';
 import { named, resolveServer, type SentinelTarget, type ServerTarget, tlsOptions } from './address.ts';
 import type { Driver } from './driver.ts';
 import { ioredisDriver } from './ioredis.ts';
+import { SENTINEL_PORT, SentinelPrimary } from './ioredis-sentinel.ts';
+import { OneServerDriver } from './one-server.ts';
 import { openCluster } from './open-cluster.ts';
 import {
-  CLOSE_MS,
   cannotConnect,
   commandSettings,
+  disconnect,
   listed,
   type OpenOptions,
-  reasonAmong,
   reconnectDelayMs,
-  shareMs,
   whenServing,
   within,
 } from './opening.ts';
-
-const SENTINEL_PORT = 26_379;
-
-/** How ioredis says that no Sentinel could help, without saying why. */
-const NO_SENTINEL = /^All sentinels are unreachable/;
 
 /**
  * Connects, and resolves to a driver that keeps itself connected until it is closed. Rejects with a DriverError,
@@ -104,60 +99,36 @@ function withServerName(address: string): { host: string; port: number } {
 }
 
 async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
-  const { sentinelUsername, sentinelPassword, name } = target;
+  const { name, username, password, db = 0, sentinelUsername, sentinelPassword } = target;
   const sentinels = target.sentinels.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
   const [tls, sentinelTLS] = [tlsOptions(target.tls), tlsOptions(target.sentinelTls)];
   const { Redis } = await import('ioredis');
-  const client = new Redis({
-    ...settings(commandTimeoutMs),
+  const model = new Redis({
+    ...commandSettings(commandTimeoutMs),
     sentinels,
     name,
-    username: target.username,
-    password: target.password,
-    db: target.db ?? 0,
+    username,
+    password,
+    db,
     tls,
     enableTLSForSentinelMode: tls !== undefined,
     natMap: withServerName,
     sentinelUsername,
     sentinelPassword,
     sentinelTLS,
-    sentinelRetryStrategy: reconnectDelayMs,
-    sentinelCommandTimeout: shareMs(commandTimeoutMs),
-    connectTimeout: shareMs(commandTimeoutMs),
   });
+  const primary = new SentinelPrimary(model, { isOurs: true });
   try {
-    await within(commandTimeoutMs, client, async () => {
-      await client.connect();
-      await whenServing(client);
+    await within(commandTimeoutMs, model, async () => {
+      const client = await primary.find();
+      await within(commandTimeoutMs, client, async () => {
+        await client.connect();
+        await whenServing(client);
+      });
     });
   } catch (cause) {
-    client.disconnect();
-    const login = { username: sentinelUsername, password: sentinelPassword, tls: sentinelTLS };
-    const reason = NO_SENTINEL.test((cause as Error).message)
-      ? await reasonAmong(sentinels, login, commandTimeoutMs, (sentinel) => assertKnown(sentinel, name))
-      : undefined;
-    throw cannotConnect(`${name} by the Sentinels at ${listed(sentinels)}`, reason ?? cause);
+    await primary.close();
+    throw cannotConnect(`${name} by the Sentinels at ${listed(sentinels)}`, cause);
   }
-  return ioredisDriver(client, () => disconnect(client));
-}
-
-async function assertKnown(sentinel: Redis, name: string): Promise<void> {
-  const answer = await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name);
-  if (answer === null) throw new Error(`the Sentinel knows no primary named "${name}"`);
-}
-
-/** Lets replies that are under way arrive, within a bound, then cuts the connection. */
-async function disconnect(client: { quit(): Promise<unknown>; disconnect(): void }): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const bound = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, CLOSE_MS);
-  });
-  // A quit() that is refused means that there is no connection to wait for.
-  const said = client.quit().then(
-    () => {},
-    () => {},
-  );
-  await Promise.race([said, bound]);
-  clearTimeout(timer);
-  client.disconnect();
+  return new OneServerDriver(primary);
 }

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
 import { DriverError } from '../errors.ts';
-import { ping } from './ioredis-connection.ts';
+import { type IoredisSender, ping } from './ioredis-connection.ts';
 
 export interface OpenOptions {
   readonly commandTimeoutMs: number;
@@ -50,7 +50,7 @@ export function commandSettings(commandTimeoutMs: number) {
 }
 
 /** Resolves when the server answers commands; one that is loading its data is waited for. */
-export async function whenServing(client: Redis): Promise<void> {
+export async function whenServing(client: IoredisSender): Promise<void> {
   for (;;) {
     try {
       return await ping(client);
@@ -83,6 +83,22 @@ export async function within(
   }
 }
 
+/** Lets replies that are under way arrive, within a bound, then cuts the connection. */
+export async function disconnect(client: { quit(): Promise<unknown>; disconnect(): void }): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const bound = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_MS);
+  });
+  // A quit() that is refused means that there is no connection to wait for.
+  const said = client.quit().then(
+    () => {},
+    () => {},
+  );
+  await Promise.race([said, bound]);
+  clearTimeout(timer);
+  client.disconnect();
+}
+
 /** Says where a connection was to go, and why there is none. */
 export function cannotConnect(where: string, cause: unknown): DriverError {
   // ioredis attaches the command that failed, and a failed AUTH carries the password: causes get printed.
@@ -93,7 +109,7 @@ export function cannotConnect(where: string, cause: unknown): DriverError {
 
 /**
  * Asks servers one thing, on connections for that alone, and resolves to the first reason why one of them could
- * not answer: ioredis tries one Sentinel or node after the other and keeps to itself why it left each.
+ * not answer: ioredis tries one node after the other and keeps to itself why it left each.
  */
 export async function reasonAmong(
   places: readonly { readonly host: string; readonly port: number }[],

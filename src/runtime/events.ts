@@ -35,6 +35,7 @@ export interface ClientEvents {
  * - `HOLDFAST_FEW_REPLICAS`: there are fewer than have to acknowledge, or none where a majority was asked for
  * - `HOLDFAST_NO_GUARD`: the guard was asked for and cannot work
  * - `HOLDFAST_SPLIT_BRAIN`: with the guard, a primary that is cut off from its replicas would go on granting
+ * - `HOLDFAST_STALE_PRIMARY`: Sentinels replaced the primary, and the user's client stays with the old one for a while
  * - `HOLDFAST_DISK`: the server cannot write its data to disk
  * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; only people are misled
  * - `HOLDFAST_UNFIT`: what answers is no server to keep locks on: a replica, one of a Cluster, too old
@@ -48,6 +49,7 @@ export type WarningCode =
   | 'HOLDFAST_FEW_REPLICAS'
   | 'HOLDFAST_NO_GUARD'
   | 'HOLDFAST_SPLIT_BRAIN'
+  | 'HOLDFAST_STALE_PRIMARY'
   | 'HOLDFAST_DISK'
   | 'HOLDFAST_CLOCK_SKEW'
   | 'HOLDFAST_UNFIT';

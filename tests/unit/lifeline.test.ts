@@ -60,4 +60,15 @@ describe('Lifeline', () => {
     expect(another).toHaveBeenCalledOnce();
     expect(onDown).not.toHaveBeenCalled();
   });
+
+  it('tells of all that were open that they broke, and lets others follow', async () => {
+    const { lifelines, lifeline, onDown } = setUp();
+    await lifeline.open(Promise.resolve());
+    const opening = lifelines.add(vi.fn(), onDown).open(new Promise(() => {}));
+    lifelines.failAll(reason);
+    await expect(opening).rejects.toBe(reason);
+    expect(onDown.mock.calls).toEqual([[reason]]);
+    await lifelines.add(vi.fn(), onDown).open(Promise.resolve());
+    expect(lifelines.isOver).toBe(false);
+  });
 });

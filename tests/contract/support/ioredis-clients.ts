@@ -22,7 +22,12 @@ export function redisOptions({ ca, sentinel: _, ...settings }: ClientSettings) {
 export async function ofUser(client: IoredisClient & Seen): Promise<ConnectedClient> {
   client.on('error', () => {});
   await client.ping().catch(() => {});
-  return { driver: ioredisDriver(client), user: client, close: async () => client.disconnect() };
+  const driver = ioredisDriver(client);
+  const close = async () => {
+    await driver.close();
+    client.disconnect();
+  };
+  return { driver, user: client, close };
 }
 
 /** Settings of a Cluster client that the libraries share. */

@@ -1,0 +1,197 @@
+/**
+ * Learns from the Sentinels which server is the primary, and tells when another one becomes it.
+ *
+ * Each Sentinel is listened to on a connection of its own, and asked for the address after every subscription, after
+ * every word of a switch, and now and then: a message that was missed delays the news, it does not lose it. A
+ * Sentinel that does not answer is connected to again; the others are enough meanwhile. How to connect, and what
+ * follows from a switch, is left to the driver.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection, ConnectionEvents, ScriptReply } from './driver.ts';
+import { reconnectDelayMs } from './opening.ts';
+
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface SentinelWatchSettings {
+  /** What the Sentinels call the primary. */
+  readonly name: string;
+  readonly sentinels: readonly Place[];
+  /** Where a Sentinel is that another one names; undefined where only those listed are listened to. */
+  readonly placeOf: ((named: Place) => Place) | undefined;
+  /** Connects to a Sentinel. A command that is not answered in time breaks the connection. */
+  open(sentinel: Place, events: ConnectionEvents): Promise<Connection>;
+  /** Another server than before is the primary. */
+  onSwitched(primary: Place): void;
+}
+
+/** What a Sentinel last said. The epoch rises with every failover: the Sentinel with the higher one knows more. */
+interface Answer extends Place {
+  readonly epoch: number;
+}
+
+const CHANNEL = '+switch-master';
+
+/** How often a Sentinel is asked though it has said nothing. */
+const ASK_EVERY_MS = 10_000;
+
+/** The same for one that does not let us subscribe. */
+const ASK_OFTEN_MS = 500;
+
+const UNHEARD: ConnectionEvents = { onMessage() {}, onDown() {} };
+
+const keyOf = ({ host, port }: Place) => `${host}:${port}`;
+
+/** Sentinels answer with lists of names and values. */
+function fieldOf(reply: ScriptReply, name: string): string {
+  const at = Array.isArray(reply) ? reply.indexOf(name) : -1;
+  return at < 0 ? '' : String((reply as ScriptReply[])[at + 1]);
+}
+
+export class SentinelWatch {
+  readonly #settings: SentinelWatchSettings;
+  readonly #listed: ReadonlySet<string>;
+  /** What ends listening to each Sentinel. */
+  readonly #sessions = new Map<string, () => void>();
+  /** By Sentinel, the newest last. */
+  readonly #answers = new Map<string, Answer>();
+  /** Settles when a Sentinel has answered, or each of those listed has failed to. */
+  readonly #asked: Promise<void>;
+  #primary: Place | undefined;
+  #isClosed = false;
+
+  constructor(settings: SentinelWatchSettings) {
+    this.#settings = settings;
+    this.#listed = new Set(settings.sentinels.map(keyOf));
+    this.#asked = Promise.any(settings.sentinels.map((sentinel) => this.#watch(sentinel)));
+    this.#asked.catch(() => undefined);
+  }
+
+  /** Where the primary is. Rejects when no Sentinel has said so yet, with the reason of the first that is listed. */
+  async primary(): Promise<Place> {
+    if (this.#primary === undefined) {
+      await this.#asked.catch((error: AggregateError) => {
+        if (this.#primary === undefined) throw error.errors[0];
+      });
+    }
+    return this.#primary as Place;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const end of this.#sessions.values()) end();
+  }
+
+  /** Resolves when the Sentinel has answered; rejects when the first attempt fails, and goes on trying. */
+  #watch(sentinel: Place): Promise<void> {
+    return new Promise((resolve, reject) => {
+      void this.#follow(sentinel, resolve, reject);
+    });
+  }
+
+  async #follow(sentinel: Place, onAnswer: () => void, onFailure: (reason: unknown) => void): Promise<void> {
+    const key = keyOf(sentinel);
+    let failures = 0;
+    const answered = () => {
+      failures = 0;
+      onAnswer();
+    };
+    while (!this.#isClosed) {
+      this.#sessions.set(key, () => {});
+      onFailure(await this.#listen(sentinel, answered).catch((reason: unknown) => reason));
+      this.#answers.delete(key);
+      // One that others have named is left to them: it may be gone for good.
+      if (!this.#listed.has(key)) break;
+      failures += 1;
+      await sleep(reconnectDelayMs(failures), undefined, { ref: false });
+    }
+    this.#sessions.delete(key);
+  }
+
+  /** Listens to a Sentinel until that fails; answers why. */
+  async #listen(sentinel: Place, onAnswer: () => void): Promise<unknown> {
+    const { name, open } = this.#settings;
+    let end: (reason?: unknown) => void = () => {};
+    const ended = new Promise<unknown>((resolve) => {
+      end = resolve;
+    });
+    let asked = Promise.resolve();
+    // One question after the other, so that the last answer is the newest.
+    const ask = () => {
+      asked = asked.then(() => this.#ask(sentinel)).catch(end);
+      return asked;
+    };
+    const listener = await open(sentinel, {
+      onMessage: (_channel, message) => {
+        if (message.startsWith(`${name} `)) void ask();
+      },
+      onDown: end,
+    });
+    let asking: NodeJS.Timeout | undefined;
+    try {
+      const isHeard = await listener.subscribe(CHANNEL, 'plain').then(
+        () => true,
+        () => false,
+      );
+      // Asked when it is subscribed to, so that no switch falls in between.
+      await this.#ask(sentinel);
+      onAnswer();
+      if (this.#isClosed) return undefined;
+      this.#sessions.set(keyOf(sentinel), end);
+      const probe = () => {
+        void ask();
+        listener.ping().catch(end);
+      };
+      asking = setInterval(probe, isHeard ? ASK_EVERY_MS : ASK_OFTEN_MS).unref();
+      return await ended;
+    } finally {
+      clearInterval(asking);
+      listener.destroy();
+    }
+  }
+
+  /** A subscriber may not ask, so that is done on another connection. */
+  async #ask(sentinel: Place): Promise<void> {
+    const { name, placeOf, open } = this.#settings;
+    const connection = await open(sentinel, UNHEARD);
+    try {
+      // Not every Sentinel lets us ask for more than the address.
+      const [state, place, others] = await Promise.all([
+        connection.send(['SENTINEL', 'MASTER', name]).catch(() => null),
+        connection.send(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]),
+        placeOf && connection.send(['SENTINEL', 'SENTINELS', name]).catch(() => null),
+      ]);
+      if (!Array.isArray(place)) throw new Error(`the Sentinel knows no primary named "${name}"`);
+      const epoch = Number(fieldOf(state, 'config-epoch'));
+      this.#learn(sentinel, { host: String(place[0]), port: Number(place[1]), epoch });
+      for (const other of Array.isArray(others) ? others : []) this.#meet(other);
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  /** Of what all Sentinels last said, the highest epoch counts, and of equal ones the newest. */
+  #learn(sentinel: Place, answer: Answer): void {
+    const key = keyOf(sentinel);
+    const last = this.#answers.get(key);
+    const isNews = last === undefined || last.epoch !== answer.epoch || keyOf(last) !== keyOf(answer);
+    if (!isNews || this.#isClosed) return;
+    this.#answers.delete(key);
+    this.#answers.set(key, answer);
+    const best = [...this.#answers.values()].reduce((one, next) => (next.epoch >= one.epoch ? next : one));
+    const former = this.#primary;
+    this.#primary = best;
+    if (former !== undefined && keyOf(former) !== keyOf(best)) this.#settings.onSwitched(best);
+  }
+
+  /** A Sentinel has named another one. */
+  #meet(other: ScriptReply): void {
+    const { placeOf } = this.#settings;
+    const isGone = fieldOf(other, 'flags').includes('disconnected');
+    const sentinel = placeOf?.({ host: fieldOf(other, 'ip'), port: Number(fieldOf(other, 'port')) });
+    if (isGone || sentinel === undefined || this.#isClosed || this.#sessions.has(keyOf(sentinel))) return;
+    this.#watch(sentinel).catch(() => undefined);
+  }
+}
