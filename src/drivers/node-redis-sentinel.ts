@@ -4,9 +4,9 @@
  * The library tells nobody its settings, but it lends its client for the primary, and commands are sent on that
  * one directly. Sent through the library they would be repeated when the connection breaks, though they may
  * have run, and a second command of the same moment would wait until there is none under way. How the primary
- * is found is left to the library.
+ * is found, and that another one was, is left to the library, which listens to a Sentinel.
  */
-import type { CallSignal, Driver, ScriptArgument, ScriptReply } from './driver.ts';
+import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener } from './driver.ts';
 import { driverOf, type NodeRedisServer } from './node-redis.ts';
 import { type NodeRedisClient, send } from './node-redis-connection.ts';
 
@@ -17,8 +17,12 @@ export interface NodeRedisSentinel {
   readonly _keyPrefix?: ScriptArgument | undefined;
   /** Lends the client for the primary; looks for the primary anew when `use` fails with READONLY. */
   _execute<T>(isReadonly: boolean, use: (client: NodeRedisClient) => Promise<T>): Promise<T>;
-  /** Where the primary is, unless the client for it is not connected. */
-  getMasterNode(): { readonly host: string; readonly port: number } | undefined;
+  on(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
+  off(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
+}
+
+interface TopologyChange {
+  readonly type: string;
 }
 
 /** A replica refuses to write. Before version 7 a script puts its own words before those of the replica. */
@@ -30,6 +34,12 @@ class SentinelPrimary implements NodeRedisServer {
   readonly #sentinel: NodeRedisSentinel;
   #client: NodeRedisClient | undefined;
   #looking: Promise<NodeRedisClient> | undefined;
+  #isWatched = false;
+  #tellSwitched: SwitchListener = () => {};
+  /** The library has just dropped its clients for the old primary, and connects to the new one. */
+  readonly #onChange = ({ type }: TopologyChange) => {
+    if (type === 'MASTER_CHANGE') this.#tellSwitched();
+  };
 
   constructor(sentinel: NodeRedisSentinel) {
     this.#sentinel = sentinel;
@@ -47,6 +57,8 @@ class SentinelPrimary implements NodeRedisServer {
   }
 
   async find(): Promise<NodeRedisClient> {
+    if (!this.#isWatched) this.#sentinel.on('topology-change', this.#onChange);
+    this.#isWatched = true;
     if (!this.#sentinel.isOpen) throw new Error('The client is closed');
     // Asked after it failed to connect, version 5 would look for ever, without letting anything else run.
     if (this.#client === undefined && !this.#sentinel.isReady) throw new Error('The client is offline');
@@ -54,10 +66,12 @@ class SentinelPrimary implements NodeRedisServer {
     return this.#client?.isReady === true ? this.#client : this.#look();
   }
 
-  isStray(client: NodeRedisClient): boolean {
-    const primary = this.#sentinel.getMasterNode();
-    const { host, port } = (client.options?.socket ?? {}) as { host?: string; port?: number };
-    return primary !== undefined && (primary.host !== host || primary.port !== port);
+  onSwitched(listener: SwitchListener): void {
+    this.#tellSwitched = listener;
+  }
+
+  async close(): Promise<void> {
+    this.#sentinel.off('topology-change', this.#onChange);
   }
 
   /** One at a time: two at once would cost the library one of its clients for good, if it has several. */

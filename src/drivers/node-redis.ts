@@ -5,7 +5,7 @@
  * Commands go through `sendCommand`, which adds no `keyPrefix`. Typed structurally, so that nobody needs
  * the library's types. A client that is closed rejects with the library's own ClientClosedError.
  */
-import type { CallSignal, Driver, ScriptArgument, ScriptReply, Topology } from './driver.ts';
+import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener, Topology } from './driver.ts';
 import {
   type NodeRedisClient,
   openNodeRedisConnection,
@@ -19,6 +19,10 @@ export interface NodeRedisServer extends Whereabouts {
   readonly topology: Topology;
   readonly keyPrefix: string;
   send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
+  /** Tells the listener when commands go to another server than before. */
+  onSwitched?(listener: SwitchListener): void;
+  /** Leaves the user's client as it was. */
+  close?(): Promise<void>;
 }
 
 /** What is used of a pool made by `createClientPool`. */
@@ -37,6 +41,8 @@ export function driverOf(server: NodeRedisServer): Driver {
     keyPrefix: server.keyPrefix,
     send: (command, signal) => server.send(command, signal),
     open: (lifelines, events) => openNodeRedisConnection(server, lifelines, events),
+    onSwitched: (listener) => server.onSwitched?.(listener),
+    close: async () => server.close?.(),
   });
 }
 

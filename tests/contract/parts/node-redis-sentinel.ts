@@ -34,6 +34,7 @@ type UserSentinel = NodeRedisSentinel & {
   listenerCount(event: string | symbol): number;
   sendCommand(isReadonly: boolean, args: string[]): Promise<unknown>;
   acquire(): Promise<{ release(): unknown }>;
+  getMasterNode(): { port: number } | undefined;
   connect(): Promise<unknown>;
   destroy(): Promise<void>;
 };
