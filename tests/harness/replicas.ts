@@ -57,7 +57,7 @@ export class TestReplica {
 async function startReplica(primary: TestServer, options: ReplicasOptions): Promise<TestReplica> {
   const link = options.proxied === true ? await startFaultProxy(primary) : undefined;
   const { host, port } = link ?? primary;
-  const server = startOne(options, ['--replicaof', `${host} ${port}`]);
+  const server = startOne(options, ['--replicaof', host, String(port)]);
   return new TestReplica(link === undefined ? await server : await orClose(link, () => server), link);
 }
 

@@ -176,11 +176,11 @@ describeWithProcess('a server that starts anew', () => {
 
   it('refuses to judge where the user may not ask for INFO', async () => {
     const server = await ownServer();
-    await server.command('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '&*', '+@all', '-info');
+    await server.command('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '+@all', '-info');
     const connection = await openRaw(server.host, server.port);
     await connection.command('AUTH', 'limited', 'x');
     await expect(check('holdfast_guard', 1_000, { on: connection })).rejects.toThrow(
-      /can't run this command/,
+      /can't run this command|no permissions to run/,
     );
     expect(await server.command('EXISTS', 'holdfast_guard')).toBe(0);
   });

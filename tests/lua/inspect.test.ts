@@ -164,7 +164,7 @@ describe('inspect/identity', () => {
 describeWithProcess('a user who may not ask for INFO', () => {
   it('is given empty text', async () => {
     const server = await ownServer();
-    await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '&*', '+@all', '-info');
+    await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '+@all', '-info');
     const connection = await openRaw(server.host, server.port);
     await connection.command('AUTH', 'blind', 'pw');
     const message = { publish: '', channel: '' };

@@ -17,6 +17,7 @@ import {
   readWriteLockWriteRelease,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { addMuteUser } from './support/mute-user.ts';
 import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './support/reclaim.ts';
 import { expectRunning, heardOn, ScriptBench } from './support/script-bench.ts';
 
@@ -875,7 +876,7 @@ describeWithProcess('read-write-lock on a server out of memory', () => {
 
   it('releases without permission to publish, and says so', async () => {
     const server = await ownServer();
-    await server.command('ACL', 'SETUSER', 'mute', 'on', 'nopass', '~*', '+@all', 'resetchannels');
+    await addMuteUser(server);
     const via = await openRaw(server.host, server.port);
     const listener = await openRaw(server.host, server.port);
     const name = bench.name();

@@ -12,6 +12,7 @@ import {
 } from '../../src/scripts/generated.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { addMuteUser } from './support/mute-user.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
@@ -387,7 +388,7 @@ describeWithProcess('semaphore on a server', () => {
 
   it('without permission to publish: the release counts and says that nobody was woken', async () => {
     const server = await ownServer();
-    await server.command('ACL', 'SETUSER', 'mute', 'on', 'nopass', '~*', 'resetchannels', '+@all');
+    await addMuteUser(server);
     const raw = await openRaw(server.host, server.port);
     await raw.command('AUTH', 'mute', 'any');
     const name = newName();

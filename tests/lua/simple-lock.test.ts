@@ -10,6 +10,7 @@ import {
   simpleLockRenew,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { addMuteUser } from './support/mute-user.ts';
 import { describeReclaim } from './support/reclaim.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
@@ -287,7 +288,7 @@ describeWithProcess('a server without memory to spare', () => {
     await acquire('forced', 'c:3', 60_000, connection);
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
 
-    await expect(acquire('new', 'c:4', 60_000, connection)).rejects.toThrow(/^OOM /);
+    await expect(acquire('new', 'c:4', 60_000, connection)).rejects.toThrow(/OOM /);
     expect(await connection.command('EXISTS', 'new')).toBe(0);
     expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
     expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
@@ -300,7 +301,7 @@ describeWithProcess('a server without memory to spare', () => {
 describeWithProcess('a user without permission to publish', () => {
   it('can release; the server just did not take the announcement', async () => {
     const server = await ownServer();
-    await server.command('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
+    await addMuteUser(server);
     const connection = await openRaw(server.host, server.port);
     await connection.command('AUTH', 'mute', 'pw');
     await acquire('quiet', 'c:1', 60_000, connection);
