@@ -23,6 +23,9 @@ import { commandCounts, resetCounts } from './support/server-stats.ts';
 /** Long enough that a busy machine renews in time. */
 const WATCHDOG_MS = 1_500;
 
+/** Long enough that a busy machine hears why a permit is lost before it has to give the permit up unheard. */
+const PATIENT_WATCHDOG_MS = 3_000;
+
 /** Its holder counts on less time than the server gives it. How late a busy machine is to say so does not matter. */
 async function expectToEndInTime(raw: RawView, name: string, permit: Permit): Promise<void> {
   const onServerMs = await leftMs(raw, name, permit.id);
@@ -58,7 +61,8 @@ function describePermitLeases(context: Context): void {
     ] as { title: string; act: typeof javaReleases }[])(
       'that is $title is lost at the next renewal',
       async ({ act }) => {
-        const { client, raw, name, semaphore } = await prepared(context, 1, { watchdogMs: WATCHDOG_MS });
+        const options = { watchdogMs: PATIENT_WATCHDOG_MS };
+        const { client, raw, name, semaphore } = await prepared(context, 1, options);
         const heard: unknown[] = [];
         client.on('lost', (event) => heard.push(event));
         const permit = await semaphore.acquire();

@@ -107,9 +107,12 @@ function describeReadWriteLockWire(context: Context): void {
       const writing = await lock.writeLock().lock({ owner, leaseMs: 30_000 });
       const reading = await lock.readLock().lock({ owner, leaseMs: 90_000 });
       await writing.unlock();
-      expect(await heard()).toEqual(['0', '1', '1']);
+      const untilDowngrade = await heard();
+      expect(untilDowngrade.slice(0, 3)).toEqual(['0', '1', '1']);
+      // The lock may have got its time a millisecond after the hold key: then cutting it wakes readers' waiters too.
+      expect(untilDowngrade.slice(3).every((message) => message === '0')).toBe(true);
       await reading.unlock();
-      expect(await heard()).toEqual(['0', '1', '1', '0']);
+      expect(await heard()).toEqual([...untilDowngrade, '0']);
     });
 
     it('its dead reader stops counting when its lease is over', async () => {
