@@ -1,23 +1,33 @@
 import { defineConfig } from 'vitest/config';
-import { PROJECTS } from './tests/projects.ts';
+import { isAtHand } from './tests/harness/other-servers.ts';
+import { type Project, projectsOf } from './tests/projects.ts';
 
-/** `--mode default` is what `npm test` asks for; without a mode there is every project. */
+function isPossible({ provide }: Project): boolean {
+  return provide?.otherServer === undefined || isAtHand(provide.otherServer);
+}
+
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export.
-export default defineConfig(({ mode }) => ({
-  test: {
-    globalSetup: ['tests/harness/global-setup.ts'],
-    // More than a small machine has cores: tests wait most of the time.
-    maxWorkers: 3,
-    projects: PROJECTS.filter(({ tier }) => mode !== 'default' || tier !== 'all').map(
-      ({ name, files, provide }) => ({
+export default defineConfig(({ mode }) => {
+  const asked = projectsOf(mode);
+  const left = asked.filter((project) => !isPossible(project)).map(({ name }) => name);
+  if (left.length > 0)
+    console.warn(`Left out, as their servers are downloaded on CI only: ${left.join(', ')}`);
+  return {
+    test: {
+      globalSetup: ['tests/harness/global-setup.ts'],
+      // More than a small machine has cores: tests wait most of the time.
+      maxWorkers: mode === 'default' ? 5 : 6,
+      projects: asked.filter(isPossible).map(({ name, files, except = [], provide = {} }) => ({
         test: {
           name,
           include: files.map((file) => `tests/${file}`),
+          exclude: except.map((file) => `tests/${file}`),
+          globalSetup: provide.otherServer === undefined ? [] : ['tests/harness/other-server-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
-          ...(provide !== undefined && { provide }),
+          provide,
         },
-      }),
-    ),
-  },
-}));
+      })),
+    },
+  };
+});

@@ -3,6 +3,7 @@
  * (`*.suite.ts`) runs in several, and learns from `inject` through which library and at which servers.
  */
 import type { ProvidedContext } from 'vitest';
+import type { OtherServer } from './harness/other-servers.ts';
 
 export type Library =
   | 'ioredis-6'
@@ -26,6 +27,10 @@ declare module 'vitest' {
     topology: Topology;
     /** The version of Redisson that a suite runs beside. */
     redisson: '4.7.0' | '3.52.0' | '3.17.7' | '3.16.8';
+    /** How often a model is tried with other commands. */
+    modelRuns: 'few' | 'many';
+    /** The server of a project that does not run at the one all others share. */
+    otherServer: OtherServer;
   }
 }
 
@@ -34,6 +39,7 @@ export interface Project {
   readonly tier: Tier;
   /** Below `tests/`; `*` stands for any text. */
   readonly files: readonly string[];
+  readonly except?: readonly string[];
   readonly provide?: Partial<ProvidedContext>;
 }
 
@@ -72,14 +78,88 @@ function interop(
   };
 }
 
+const LUA = ['lua/*.test.ts'];
+
+/** What depends on the server, once more at another version of it. */
+function at(otherServer: OtherServer): Project[] {
+  return [
+    { name: `lua:${otherServer}`, tier: 'all', files: LUA, provide: { otherServer } },
+    {
+      name: `behaviour:${otherServer}`,
+      tier: 'all',
+      files: ['behaviour/*.suite.ts'],
+      provide: { otherServer, library: 'ioredis-6', topology: 'standalone' },
+    },
+    {
+      name: `chaos:${otherServer}`,
+      tier: 'all',
+      files: ['chaos/*.test.ts'],
+      except: FAULTS_OF_CLIENTS,
+      provide: { otherServer },
+    },
+  ];
+}
+
+/** Faults that are the same whatever the server is. */
+const FAULTS_OF_CLIENTS = [
+  'history',
+  'identity',
+  'input',
+  'multi-lock-order',
+  'mutants',
+  'process',
+  'red-lock-storm',
+  'short-lease',
+  'told-in-time',
+  'unreachable',
+  'zombie',
+].map((file) => `chaos/${file}.test.ts`);
+
+/** Faults at replicas, Sentinels and Clusters. */
+const FAILOVERS = [
+  'cluster-acks',
+  'cluster-failover',
+  'demoted-primary',
+  'failover',
+  'replica-acks',
+  'replica-wishes',
+  'sentinel-failover',
+  'slot-migration',
+  'split-brain',
+].map((file) => `chaos/${file}.test.ts`);
+
+/** Faults that take their time, or that a change seldom breaks. */
+const LONG_FAULTS = [
+  'health',
+  'identity',
+  'permissions',
+  'preflight',
+  'process',
+  'red-lock',
+  'red-lock-restart',
+  'red-lock-storm',
+  'storm',
+  'told-in-time',
+  'wall-clock',
+].map((file) => `chaos/${file}.test.ts`);
+
+/** The demo is played whole, by what is here and by what would be published. */
+const DEMOS = ['e2e/demo.test.ts', 'e2e/package.test.ts'];
+
 export const PROJECTS: readonly Project[] = [
   { name: 'unit', tier: 'unit', files: ['unit/**/*.test.ts'] },
-  { name: 'kit', tier: 'default', files: ['kit/*.test.ts', 'harness/*.test.ts'] },
-  { name: 'lua', tier: 'default', files: ['lua/*.test.ts'] },
-  { name: 'model', tier: 'default', files: ['model/*.test.ts'] },
+  { name: 'lua', tier: 'default', files: LUA },
+  { name: 'kit', tier: 'default', files: ['kit/*.test.ts'] },
+  { name: 'harness', tier: 'all', files: ['harness/*.test.ts'] },
+  { name: 'model', tier: 'default', files: ['model/*.test.ts'], provide: { modelRuns: 'few' } },
+  { name: 'model:thorough', tier: 'all', files: ['model/*.test.ts'], provide: { modelRuns: 'many' } },
   { name: 'docs', tier: 'default', files: ['examples/*.test.ts', 'interop/*.test.ts'] },
-  { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'] },
-  { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'] },
+  { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'], except: DEMOS },
+  { name: 'e2e:demo', tier: 'all', files: DEMOS },
+
+  { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'], except: [...FAILOVERS, ...LONG_FAULTS] },
+  { name: 'chaos:failover', tier: 'all', files: FAILOVERS },
+  { name: 'chaos:long', tier: 'all', files: LONG_FAULTS },
 
   { name: 'contract', tier: 'all', files: ['contract/*.test.ts'] },
   contract('ioredis-6', 'default', 'ioredis-6'),
@@ -114,4 +194,17 @@ export const PROJECTS: readonly Project[] = [
   interop('3.17.7', 'standalone', ['locks', 'synchronizers', 'time', 'java-peer']),
   interop('3.17.7', 'cluster', ['older-at-cluster']),
   interop('3.16.8', 'standalone', ['layout']),
+
+  ...at('redis-8.0'),
+  ...at('valkey-8.1'),
+  { name: 'lua:redis-6.0', tier: 'all', files: LUA, provide: { otherServer: 'redis-6.0' } },
 ];
+
+/**
+ * The projects of a mode of vitest. `rest` is what `default` leaves out of all; without one of these there is
+ * every project.
+ */
+export function projectsOf(mode: string): readonly Project[] {
+  if (mode === 'default') return PROJECTS.filter(({ tier }) => tier !== 'all');
+  return mode === 'rest' ? PROJECTS.filter(({ tier }) => tier === 'all') : PROJECTS;
+}

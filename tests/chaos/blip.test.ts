@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { arena, join, listenTo, seen } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { LOCK } from './support/kinds.ts';
 import { FAULTS } from './support/unanswered.ts';
-import { WAYS } from './support/ways.ts';
 
 describeWithProcess('a blip', () => {
   describe.each(FAULTS)('200 ms of $title', (fault) => {
-    it.each(WAYS)('cost nobody the lock, with %s', async (way) => {
+    it.each(EACH_WAY)('cost nobody the lock, with %s', async (way) => {
       const place = await arena();
       const { server, proxy } = place;
       const name = randomName();

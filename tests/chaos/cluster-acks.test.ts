@@ -9,14 +9,14 @@ import { describeWithProcess, openRaw } from '../harness/servers.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { SLACK_MS, timed } from './support/arena.ts';
 import { nameOn } from './support/cluster-stage.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { joinCluster } from './support/topology-ways.ts';
-import { WAYS } from './support/ways.ts';
 
 const REPLICA_TIMEOUT_MS = 800;
 const OPTIONS: ClientOptions = { replicaTimeoutMs: REPLICA_TIMEOUT_MS };
 
 /** In every way, with what is asked by default and with a number. */
-const CASES = WAYS.flatMap((way) => [[way, 'auto'] as const, [way, 1] as const]);
+const CASES = EACH_WAY.flatMap((way) => [[way, 'auto'] as const, [way, 1] as const]);
 
 describeWithProcess('acknowledgements in a Cluster', () => {
   let cluster: TestCluster;
@@ -53,7 +53,7 @@ describeWithProcess('acknowledgements in a Cluster', () => {
     },
   );
 
-  it.each(WAYS)('%s: a slot that has moved is found, and acknowledged there', async (way) => {
+  it.each(EACH_WAY)('%s: a slot that has moved is found, and acknowledged there', async (way) => {
     const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1 });
     const [here, there] = cluster.nodes as [TestServer, TestServer];
     const name = await nameOn(cluster, here);

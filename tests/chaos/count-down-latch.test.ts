@@ -8,7 +8,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Arena, arena, join, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
-import { WAYS, type Way } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
+import type { Way } from './support/ways.ts';
 
 const COMMAND_TIMEOUT_MS = 400;
 /** No poll comes sooner or later than this after a look: 5 s and a fifth of noise. */
@@ -49,7 +50,7 @@ async function asleep({ proxy, latch }: Stage, waitMs?: number) {
 }
 
 describeWithProcess('count-down latch: the reply is lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of counting down: it counts once', async () => {
       const { server, proxy, name, latch } = await stage(way, 3);
       const swallowed = proxy.swallowReply(COUNT_DOWN);

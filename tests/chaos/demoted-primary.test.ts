@@ -16,6 +16,7 @@ import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo, timed } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { type Address, address, GRACE_MS, settle, take } from './support/failover-stage.ts';
 import { check, type HistoryEvent, recorder } from './support/history.ts';
 import { WAYS, type Way } from './support/ways.ts';
@@ -220,7 +221,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
     );
   });
 
-  it.each(WAYS)(
+  it.each(EACH_WAY)(
     'auto, %s: while replicas are waited for: what no replica has is not granted, and they are asked on',
     async (way) => {
       const office = await Office.open();
@@ -254,7 +255,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
     TEST_MS,
   );
 
-  it.each(WAYS)(
+  it.each(EACH_WAY)(
     '%s: after replicas did not answer: that it has none now does not count',
     async (way) => {
       const office = await Office.open();

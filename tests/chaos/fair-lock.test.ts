@@ -21,7 +21,7 @@ import {
   subscribersOf,
   timed,
 } from './support/arena.ts';
-import { WAYS } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
 
 const CHILD = fileURLToPath(new URL('./children/fair-lock-waits.ts', import.meta.url));
 
@@ -65,7 +65,7 @@ async function traces(server: TestServer, name: string): Promise<string[]> {
 }
 
 describeWithProcess('the fair lock, with a reply lost', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of a join: it has one place, in its order', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
@@ -261,7 +261,7 @@ describeWithProcess('the fair lock, with a waiter gone', () => {
 });
 
 describeWithProcess('the fair lock, unheard', () => {
-  it.each(WAYS)('by a head whose subscription is half open: the poll finds it, with %s', async (way) => {
+  it.each(EACH_WAY)('by a head whose subscription is half open: the poll finds it, with %s', async (way) => {
     const { server, proxy } = await arena();
     const name = randomName();
     const hold = await (await join('Holdfast.connect', server)).getFairLock(name).lock();

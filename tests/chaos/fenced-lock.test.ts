@@ -16,9 +16,9 @@ import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { aborted, arena, join } from './support/arena.ts';
 import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
 import { mutant } from './support/mutants.ts';
-import { WAYS } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
@@ -41,7 +41,7 @@ async function serverMicros(server: TestServer): Promise<number> {
 }
 
 describeWithProcess('reply lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of an acquire: one token, and the hold has it', async () => {
       const { server, proxy } = await arena();
       const name = randomName();

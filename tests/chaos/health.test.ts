@@ -7,7 +7,7 @@ import { describeWithProcess } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, listenTo, scriptCalls, timed } from './support/arena.ts';
-import { WAYS } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
 
 const commandTimeoutMs = 600;
 /** Far below what a health check without a bound of its own would take, on a busy machine too. */
@@ -28,7 +28,7 @@ async function clusterClient({ addresses }: { addresses: { host: string; port: n
 }
 
 describeWithProcess('health', () => {
-  describe.each(WAYS)('of one server with %s', (way) => {
+  describe.each(EACH_WAY)('of one server with %s', (way) => {
     it('is ok, and costs one round trip', async () => {
       const { server } = await arena();
       const client = await join(way, server);

@@ -11,8 +11,8 @@ import { describeWithProcess, ownProxy } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { arena, join, leftovers, past, SLACK_MS, timed } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { KINDS, loadScripts } from './support/kinds.ts';
-import { WAYS } from './support/ways.ts';
 
 const LEASE_MS = 250;
 
@@ -89,7 +89,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     await takenBack(server, name, error);
   });
 
-  it.each(WAYS)('with %s: it is told what to do', async (way) => {
+  it.each(EACH_WAY)('with %s: it is told what to do', async (way) => {
     const { proxy } = await arena();
     const lock = (await join(way, proxy)).getLock(randomName());
     const late = delivered(proxy, LOCK.acquire);

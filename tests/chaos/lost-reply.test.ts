@@ -4,14 +4,14 @@ import { endedKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { arena, join, leftovers, listenTo, seen } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { KINDS, LAYOUTS } from './support/kinds.ts';
-import { WAYS } from './support/ways.ts';
 
 /** Long enough that the default reconnection of both libraries fits between a renewal and the deadline. */
 const WATCHDOG_MS = 1_500;
 
 describeWithProcess('reply lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it.each(KINDS)('of an acquire: $title is held once and freed by one unlock', async (kind) => {
       const { server, proxy } = await arena();
       const name = randomName();

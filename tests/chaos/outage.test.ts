@@ -18,8 +18,8 @@ import {
   subscribersOf,
   timed,
 } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { LOCK } from './support/kinds.ts';
-import { WAYS } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -29,7 +29,7 @@ async function toldToWait(server: TestServer, name: string): Promise<void> {
 }
 
 describeWithProcess('the server stopped and started again', () => {
-  it.each(WAYS)('with %s: the holder is told, waiters resume, nothing piles up', async (way) => {
+  it.each(EACH_WAY)('with %s: the holder is told, waiters resume, nothing piles up', async (way) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join(way, server, { watchdogMs: 4_000, commandTimeoutMs: 1_000 });
@@ -66,7 +66,7 @@ describeWithProcess('the server stopped and started again', () => {
 });
 
 describeWithProcess('a server that stands still', () => {
-  it.each(WAYS)('with %s: frozen for less than the lease, holder and waiters go on', async (way) => {
+  it.each(EACH_WAY)('with %s: frozen for less than the lease, holder and waiters go on', async (way) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join(way, server, { watchdogMs: 4_000, commandTimeoutMs: 500 });

@@ -8,7 +8,7 @@ import { endedKey, tokenKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { arena, join, leftovers } from './support/arena.ts';
-import { WAYS } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
 
 interface Kind {
   readonly title: string;
@@ -24,7 +24,7 @@ const KINDS: readonly Kind[] = [
 ];
 
 describeWithProcess('a user that may not set expiries', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('is refused every kind of lock, leaves nothing, and locks nobody out', async () => {
       const { server } = await arena();
       const rules = ['on', '>secret', '~*', '&*', '+@all', '-pexpire'];

@@ -19,7 +19,8 @@ import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { TakesSettings } from './children/permit-semaphore-takes.ts';
 import { aborted, arena, join, listenTo, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
-import { WAYS } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
+import type { WAYS } from './support/ways.ts';
 
 const SCRIPT = fileURLToPath(new URL('./children/permit-semaphore-takes.ts', import.meta.url));
 
@@ -57,7 +58,7 @@ async function stage(way: (typeof WAYS)[number], permits: number, options?: obje
 }
 
 describeWithProcess('reply lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of an acquire: taken once, and freed by one release', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       const swallowed = proxy.swallowReply(runs(permitSemaphoreAcquire));
@@ -152,7 +153,7 @@ describeWithProcess('reply lost after execution', () => {
 });
 
 describeWithProcess('an acquire that is given up while nobody knows its outcome', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it.each([1, 3])('having taken %i, gives them back once', async (count) => {
       const { server, proxy, name, semaphore } = await stage(way, 3, { commandTimeoutMs: 1_000 });
       const giveUp = new AbortController();
@@ -200,7 +201,7 @@ describeWithProcess('an acquire that is given up while nobody knows its outcome'
 });
 
 describeWithProcess('a server that does not answer', () => {
-  it.each(WAYS)('%s: holders are told before the permit can go to others', async (way) => {
+  it.each(EACH_WAY)('%s: holders are told before the permit can go to others', async (way) => {
     const options = { watchdogMs: WATCHDOG_MS, commandTimeoutMs: 300 };
     const { server, proxy, name, semaphore } = await stage(way, 1, options);
     const permit = await semaphore.acquire();
@@ -271,7 +272,7 @@ describeWithProcess('a process that is killed', () => {
 });
 
 describeWithProcess('wake-ups that are lost', () => {
-  it.each(WAYS)('%s: who waits has it within a poll', async (way) => {
+  it.each(EACH_WAY)('%s: who waits has it within a poll', async (way) => {
     const { server, proxy, name, semaphore } = await stage(way, 1);
     const theirs = (await join('Holdfast.connect', server)).getPermitExpirableSemaphore(name);
     const permit = await theirs.acquire({ leaseMs: Number.POSITIVE_INFINITY });

@@ -12,7 +12,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Arena, arena, join, past, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
-import { WAYS, type Way } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
+import type { Way } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/rate-limiter-user.ts', import.meta.url));
 
@@ -85,7 +86,7 @@ async function undone(server: TestServer, name: string): Promise<void> {
 }
 
 describeWithProcess('rate limiter: the reply is lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of taking and of giving back: each counts once', async () => {
       const { server, proxy, name, limiter } = await stage(way, 9);
       const taken = proxy.swallowReply(ACQUIRE);
@@ -174,7 +175,7 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
 });
 
 describeWithProcess('rate limiter: an attempt reported as failed executes later', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('after it was undone it takes nothing', async () => {
       const { server, proxy, name, limiter } = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
       const zombie = proxy.holdRequest(ACQUIRE);
@@ -212,7 +213,7 @@ describeWithProcess('rate limiter: an attempt reported as failed executes later'
 });
 
 describeWithProcess('rate limiter: a server that never answers', () => {
-  it.each(WAYS)('fails calls by their deadlines, and counts none of them, with %s', async (way) => {
+  it.each(EACH_WAY)('fails calls by their deadlines, and counts none of them, with %s', async (way) => {
     const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
     await limiter.availablePermits();
     proxy.blackhole();
@@ -236,7 +237,7 @@ describeWithProcess('rate limiter: a server that never answers', () => {
     expect(await grantedOn(server, name)).toEqual([]);
   });
 
-  it.each(WAYS)('and a release that ran without an answer is not repeated, with %s', async (way) => {
+  it.each(EACH_WAY)('and a release that ran without an answer is not repeated, with %s', async (way) => {
     const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
     await limiter.acquire(6);
     const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
@@ -293,7 +294,7 @@ describeWithProcess('rate limiter: waiting', () => {
 });
 
 describeWithProcess('rate limiter: connections break again and again', () => {
-  it.each(WAYS)('and what was granted is what counts, with %s', async (way) => {
+  it.each(EACH_WAY)('and what was granted is what counts, with %s', async (way) => {
     const RATE = 100_000;
     const { server, proxy, name, client } = await stage(way, RATE, { commandTimeoutMs: 1_000 });
     const clients = [client, await join(way, proxy, { commandTimeoutMs: 1_000 })];

@@ -22,7 +22,7 @@ import {
   subscribersOf,
   timed,
 } from './support/arena.ts';
-import { WAYS } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
 
 const CHILD = fileURLToPath(new URL('./children/read-write-lock-holds.ts', import.meta.url));
 const WATCHDOG_MS = 1_500;
@@ -60,7 +60,7 @@ async function remains(server: TestServer): Promise<string[]> {
 const holdKey = (name: string, { owner }: Hold, hold: number) => `{${name}}:${owner}:rwlock_timeout:${hold}`;
 
 describeWithProcess('read/write lock: reply lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of a read acquire, a re-entry, a leave and a release: each counts once', async () => {
       const { server, proxy } = await arena();
       const name = randomName();

@@ -13,8 +13,9 @@ import { describeWithProcess, ownProxy } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, leftovers, listenTo, SLACK_MS, timed } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { address } from './support/failover-stage.ts';
-import { WAYS, type Way } from './support/ways.ts';
+import type { Way } from './support/ways.ts';
 
 const REPLICA_TIMEOUT_MS = 600;
 
@@ -214,7 +215,7 @@ describeWithProcess('replicas do not acknowledge', () => {
     });
   });
 
-  it.each(WAYS)('%s: a thousand at once share few waits', async (way) => {
+  it.each(EACH_WAY)('%s: a thousand at once share few waits', async (way) => {
     const insisting = await client({ ...INSISTING, replicas: 'auto' }, way);
     await (await insisting.getLock(randomName('first')).lock()).unlock();
     await resetCounts(set.primary);
@@ -228,7 +229,7 @@ describeWithProcess('replicas do not acknowledge', () => {
     for (const { name } of holds) expect(await replica.server.command('EXISTS', name)).toBe(1);
   });
 
-  it.each(WAYS)('%s: a wait whose answer is lost ends in one hold', async (way) => {
+  it.each(EACH_WAY)('%s: a wait whose answer is lost ends in one hold', async (way) => {
     const proxy = await ownProxy(set.primary);
     const insisting = await join(way, proxy, INSISTING);
     const name = randomName('lost');

@@ -12,6 +12,7 @@ import { ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo, SLACK_MS, timed } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { MODES, settle } from './support/failover-stage.ts';
 import { WAYS } from './support/ways.ts';
 
@@ -63,14 +64,14 @@ describeWithProcess('how many acknowledgements are asked for', () => {
     expect(await waits(primary)).toBe(before);
   });
 
-  it.each(WAYS)('auto, %s: none where there is no replica', async (way) => {
+  it.each(EACH_WAY)('auto, %s: none where there is no replica', async (way) => {
     const server = await ownServer();
     const client = await join(way, server, TIMES);
     await grant(client);
     expect(await waits(server)).toBe(0);
   });
 
-  it.each(WAYS)(
+  it.each(EACH_WAY)(
     'auto, %s: one where there is a replica, which is not missed when it is gone',
     async (way) => {
       const { primary, replicas } = await replicated(1);
@@ -103,7 +104,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
     await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
   });
 
-  it.each(WAYS)('a number, %s: so many, also when they are gone', async (way) => {
+  it.each(EACH_WAY)('a number, %s: so many, also when they are gone', async (way) => {
     const { primary, replicas } = await replicated(2);
     const client = await join(way, primary, { ...TIMES, replicas: 2 });
     const [one, other] = replicas as [TestReplica, TestReplica];
@@ -149,7 +150,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
       return { host: primary.host, port: primary.port, username: 'limited', password: 'secret' };
     }
 
-    it.each(WAYS)('auto, %s: granted, with one warning', async (way) => {
+    it.each(EACH_WAY)('auto, %s: granted, with one warning', async (way) => {
       const client = await join(way, await stage(), TIMES);
       const events = listenTo(client);
       await Promise.all([grant(client), grant(client)]);
@@ -176,7 +177,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
 });
 
 describeWithProcess('what is said of acknowledgements is what is done', () => {
-  it.each(WAYS)('auto, %s: without the right to wait, and once it is given back', async (way) => {
+  it.each(EACH_WAY)('auto, %s: without the right to wait, and once it is given back', async (way) => {
     const { primary, replicas } = await replicated(1);
     const [{ server: replica }] = replicas as [TestReplica];
     const { host, port } = primary;

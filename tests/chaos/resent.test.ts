@@ -12,8 +12,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, leftovers, scriptCalls, timed } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { LAYOUTS } from './support/kinds.ts';
-import { WAYS } from './support/ways.ts';
 
 const COMMAND_TIMEOUT_MS = 300;
 const HOUR_MS = 3_600_000;
@@ -136,7 +136,7 @@ describeWithProcess('a change whose reply was lost is remembered for more than a
 });
 
 describeWithProcess('bytes of a broken connection, arriving after the call was answered on the next', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of a change: it counts once, also when answers that arrived are forgotten', async () => {
       const { server, proxy } = await arena();
       const name = randomName();

@@ -23,7 +23,8 @@ import {
   subscribersOf,
   timed,
 } from './support/arena.ts';
-import { WAYS, type Way } from './support/ways.ts';
+import { EACH_WAY } from './support/each-way.ts';
+import type { Way } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/semaphore-user.ts', import.meta.url));
 
@@ -66,7 +67,7 @@ async function undone(server: TestServer, name: string): Promise<void> {
 }
 
 describeWithProcess('semaphore: the reply is lost after execution', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('of taking and of giving back: each counts once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       const taken = proxy.swallowReply(ACQUIRE);
@@ -160,7 +161,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
 });
 
 describeWithProcess('semaphore: an attempt reported as failed executes later', () => {
-  it.each(WAYS)('after it was undone it takes nothing, with %s', async (way) => {
+  it.each(EACH_WAY)('after it was undone it takes nothing, with %s', async (way) => {
     const { server, proxy, name, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
     const zombie = proxy.holdRequest(ACQUIRE);
     const tried = await timed(semaphore.tryAcquire(3));
@@ -178,7 +179,7 @@ describeWithProcess('semaphore: an attempt reported as failed executes later', (
 });
 
 describeWithProcess('semaphore: no answer to a release', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it('that ran: the caller is told that it is not known, and the repeat adds nothing', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 1, COMMAND_TIMEOUT_MS);
       const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
@@ -221,7 +222,7 @@ describeWithProcess('semaphore: no answer to a release', () => {
 });
 
 describeWithProcess('semaphore: a server that never answers', () => {
-  it.each(WAYS)(
+  it.each(EACH_WAY)(
     'fails a call without a limit by its own deadline, one with a limit soon after that, with %s',
     async (way) => {
       const { server, proxy, name, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
@@ -311,7 +312,7 @@ describeWithProcess('semaphore: nobody is forgotten', () => {
 });
 
 describeWithProcess('semaphore: connections break again and again', () => {
-  it.each(WAYS)('and permits are conserved, with %s', async (way) => {
+  it.each(EACH_WAY)('and permits are conserved, with %s', async (way) => {
     const { server, proxy, name } = await stage(way, 4, 1_000);
     const clients = [
       await join(way, proxy, { commandTimeoutMs: 1_000 }),

@@ -14,6 +14,7 @@ import { eventually } from '../harness/wait.ts';
 import { listenTo, past, timed } from './support/arena.ts';
 import { nameOn } from './support/cluster-stage.ts';
 import { Duel } from './support/duel.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { whenHeardAt } from './support/failover-stage.ts';
 import { check, type HistoryEvent, recorder } from './support/history.ts';
 import { joinCluster } from './support/topology-ways.ts';
@@ -41,7 +42,7 @@ describeWithProcess('a slot moves to another node', () => {
   /** The servers, which are there once the tests run. */
   const nodes = () => [here, there] as [TestServer, TestServer];
 
-  describe.each(WAYS)('%s', (way) => {
+  describe.each(EACH_WAY)('%s', (way) => {
     it('the hold is renewed there, and a release wakes the waiter there', async () => {
       const [from, to] = nodes();
       const names = [await nameOn(cluster, from), await nameOn(cluster, from)] as [string, string];
@@ -96,7 +97,7 @@ describeWithProcess('a slot moves to another node', () => {
     });
   });
 
-  describe.each(WAYS)('half-way for longer than a command may take, %s', (way) => {
+  describe.each(EACH_WAY)('half-way for longer than a command may take, %s', (way) => {
     // By itself ioredis repeats for two seconds what concerns both nodes, before it says so.
     const commandTimeoutMs = way === 'default ioredis 6' ? 2_600 : 500;
     const options: ClientOptions = { ...SHORT, commandTimeoutMs };
@@ -265,7 +266,7 @@ describeWithProcess('a slot moves to another node', () => {
   describe('with the guard', () => {
     const guarded = (graceMs: number): ClientOptions => ({ ...SHORT, guard: { graceMs } });
 
-    it.each(WAYS)('%s: a node that was never promoted lets everybody in', async (way) => {
+    it.each(EACH_WAY)('%s: a node that was never promoted lets everybody in', async (way) => {
       const [from, to] = nodes();
       const graceMs = 2_000;
       // A server tells its age in whole seconds, rounded either way.

@@ -7,8 +7,8 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, leftovers, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
+import { EACH_WAY } from './support/each-way.ts';
 import { KINDS, LAYOUTS } from './support/kinds.ts';
-import { WAYS } from './support/ways.ts';
 
 const COMMAND_TIMEOUT_MS = 300;
 
@@ -38,7 +38,7 @@ async function writesTo(server: TestServer): Promise<{ until(marker: string): Pr
 }
 
 describeWithProcess('zombie: an acquire reported as failed executes later', () => {
-  describe.each(WAYS)('with %s', (way) => {
+  describe.each(EACH_WAY)('with %s', (way) => {
     it.each(KINDS)('$title: after the cancel it takes nothing', async (kind) => {
       const { server, proxy } = await arena();
       const name = randomName();

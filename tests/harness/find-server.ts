@@ -1,7 +1,6 @@
 /**
- * Which server the tests run against, in this order: REDIS_URL, a program on PATH, one that the package
- * manager installs without questions, the embedded one. `HOLDFAST_TEST_SERVER=embedded` goes straight to
- * the last.
+ * Which server the tests run against, in this order: REDIS_URL, a program on PATH, on CI one that the package
+ * manager installs, the embedded one. `HOLDFAST_TEST_SERVER=embedded` goes straight to the last.
  */
 import { findServerBinary, startEmbeddedServer, startServer } from '../../src/testing/index.ts';
 import { installServer } from './install-server.ts';
@@ -15,7 +14,7 @@ export interface FoundServer {
   close(): Promise<void>;
 }
 
-async function startProcess(binary: string): Promise<FoundServer> {
+export async function startProcess(binary: string): Promise<FoundServer> {
   const server = await startServer({ binary });
   return {
     url: server.url,

@@ -111,6 +111,12 @@ async function unpack(which: OtherServer): Promise<void> {
   }
 }
 
+/** Whether that server may be used here: on CI it is downloaded, elsewhere it must have been before. */
+export function isAtHand(which: OtherServer): boolean {
+  const { CI = '' } = process.env;
+  return CI !== '' || existsSync(join(CACHE, which));
+}
+
 /** The path of a program that runs that server; it takes what the server takes. Downloads it at the first call. */
 export async function otherServer(which: OtherServer): Promise<string> {
   if (!existsSync(join(CACHE, which))) await unpack(which);

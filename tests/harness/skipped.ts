@@ -14,7 +14,7 @@ export function namesOfSkipped(vitest: Vitest): string[] {
   for (const module of vitest.state.getTestModules()) {
     for (const test of module.children.allTests('skipped')) {
       if (!isFiltered || NEEDS.test(test.fullName)) {
-        names.push(`${module.relativeModuleId} > ${test.fullName}`);
+        names.push(`${module.project.name}: ${module.relativeModuleId} > ${test.fullName}`);
       }
     }
   }

@@ -15,6 +15,7 @@ import { ManualClock } from '../harness/manual-clock.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
 import { heardOn, rawDriver } from '../lua/support/script-bench.ts';
+import { runs } from './support/runs.ts';
 
 /** Longer than any run takes, so that nobody's time is over within one. */
 const LEASE_MS = 600_000;
@@ -295,7 +296,7 @@ describe('the fair lock and its model', () => {
         stop();
         await listener.command('UNSUBSCRIBE', ...channels);
       }),
-      { numRuns: 80 },
+      { numRuns: runs(80) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { type FencedHold, type FencedLock, Holdfast, type Owner } from '../../sr
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
+import { runs } from './support/runs.ts';
 
 const OURS = ['a1', 'a2', 'b1', 'b2'];
 const JAVA = 'java';
@@ -225,7 +226,7 @@ describe('the fenced lock and its model', () => {
     };
     await fc.assert(
       fc.asyncProperty(stepsWith(losses), (commands) => fc.asyncModelRun(setup, commands)),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
     await raw.command('DEL', ...(names as [string, ...string[]]));
   });

@@ -9,6 +9,7 @@ import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
 import { rawDriver } from '../lua/support/script-bench.ts';
+import { runs } from './support/runs.ts';
 
 /** As large as real ones, close to each other. */
 const FIRST_TOKEN = 1_794_742_505_199_681;
@@ -122,7 +123,7 @@ describe('the fenced register and its model', () => {
         await fc.asyncModelRun(setup, commands);
         await connection.command('DEL', register);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

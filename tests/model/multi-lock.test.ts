@@ -9,6 +9,7 @@ import { Holdfast, type Lock, type Owner } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
+import { runs } from './support/runs.ts';
 
 /** A lock, and the client that it is spoken to through: 0 or 1. */
 interface Member {
@@ -201,7 +202,7 @@ describe('multi lock against its model', () => {
     };
     await fc.assert(
       fc.asyncProperty(commands, (steps) => fc.asyncModelRun(setup, steps)),
-      { numRuns: 80 },
+      { numRuns: runs(80) },
     );
   });
 });

@@ -13,6 +13,7 @@ import { rejection } from '../behaviour/support/moments.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
+import { runs } from './support/runs.ts';
 
 const PERMANENT = 922_337_203_685_477;
 /** Long enough never to end within a run. */
@@ -313,7 +314,7 @@ describe('the permit-expirable semaphore and its model', () => {
       }
     };
     await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30 }), run), {
-      numRuns: 60,
+      numRuns: runs(60),
       interruptAfterTimeLimit: 12_000,
       endOnFailure: true,
     });

@@ -14,6 +14,7 @@ import { rejection } from '../behaviour/support/moments.ts';
 import { historyKey, JavaLimiter, leftKey } from '../behaviour/support/rate-limiter-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
+import { runs } from './support/runs.ts';
 
 /** A grant counts for four quarters. */
 const QUARTER_MS = 250_000;
@@ -256,7 +257,7 @@ describe('the rate limiter and its model', () => {
       }
     };
     await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 40, size: 'max' }), run), {
-      numRuns: 100,
+      numRuns: runs(100),
       interruptAfterTimeLimit: 12_000,
       endOnFailure: true,
     });

@@ -15,6 +15,7 @@ import { historyKey } from '../behaviour/support/rate-limiter-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { rawDriver } from '../lua/support/script-bench.ts';
+import { runs } from './support/runs.ts';
 
 /** A grant counts for four quarters. */
 const QUARTER_MS = 250_000;
@@ -129,7 +130,7 @@ describe('the rate limiter', () => {
       await fc.asyncModelRun(() => ({ model: { grants: [] }, real: { raw, limiter } }), steps);
     };
     await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 15, size: 'max' }), run), {
-      numRuns: 150,
+      numRuns: runs(150),
       interruptAfterTimeLimit: 8_000,
       endOnFailure: true,
     });

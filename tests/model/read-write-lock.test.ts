@@ -14,6 +14,7 @@ import {
 } from '../behaviour/support/read-write-lock-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
+import { runs } from './support/runs.ts';
 
 type Side = 'read' | 'write';
 
@@ -285,7 +286,7 @@ describe('read/write lock against its model', () => {
     };
     await fc.assert(
       fc.asyncProperty(commands, (steps) => fc.asyncModelRun(setup, steps)),
-      { numRuns: 80 },
+      { numRuns: runs(80) },
     );
   });
 });

@@ -24,6 +24,7 @@ import {
   Take,
   TakeOne,
 } from './support/red-lock-steps.ts';
+import { runs } from './support/runs.ts';
 
 const who = fc.constantFrom(...Object.keys(PEOPLE));
 const where = fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 1 });
@@ -92,7 +93,7 @@ describeWithProcess('red lock against its model', () => {
       await clearUp(model, real);
     };
     await fc.assert(fc.asyncProperty(fc.constantFrom(3, 5), commands, run), {
-      numRuns: 80,
+      numRuns: runs(80),
       interruptAfterTimeLimit: 20_000,
     });
   });

@@ -11,6 +11,7 @@ import { closedAtEnd } from '../behaviour/support/context.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
+import { runs } from './support/runs.ts';
 
 interface Model {
   /** How many are free; null when there is no semaphore. */
@@ -199,7 +200,7 @@ describe('the semaphore and its model', () => {
       }
     };
     await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30 }), run), {
-      numRuns: 60,
+      numRuns: runs(60),
       interruptAfterTimeLimit: 12_000,
       endOnFailure: true,
     });

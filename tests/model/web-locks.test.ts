@@ -13,6 +13,7 @@ import { fieldsOf } from '../behaviour/support/read-write-lock-by-hand.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
+import { runs } from './support/runs.ts';
 import { type Found, type Request, WebLocksModel } from './support/web-locks-model.ts';
 
 /** Sooner than what was missed heals by itself: a note that nobody renews lasts 3 s, readers ask again after 4. */
@@ -295,6 +296,6 @@ describe('web locks against their model', () => {
         await Promise.all(clients.map((each) => each.close()));
       }
     };
-    await fc.assert(fc.asyncProperty(commands, run), { numRuns: 60, interruptAfterTimeLimit: 20_000 });
+    await fc.assert(fc.asyncProperty(commands, run), { numRuns: runs(60), interruptAfterTimeLimit: 20_000 });
   });
 });

@@ -3,7 +3,7 @@
  * server's process is frozen.
  */
 import type { Arena } from './arena.ts';
-import { WAYS } from './ways.ts';
+import { EACH_WAY } from './each-way.ts';
 
 export interface Fault {
   readonly title: string;
@@ -27,4 +27,4 @@ const FROZEN: Fault = {
   end: ({ server }) => server.resume(),
 };
 export const FAULTS = [BLACKHOLE, REFUSED, FROZEN];
-export const CASES = WAYS.flatMap((way) => FAULTS.map((fault) => ({ way, title: fault.title, fault })));
+export const CASES = EACH_WAY.flatMap((way) => FAULTS.map((fault) => ({ way, title: fault.title, fault })));
