@@ -124,8 +124,10 @@ const FAILOVERS = [
   'replica-acks',
   'replica-wishes',
   'sentinel-failover',
+  'sentinel-switch',
   'slot-migration',
   'split-brain',
+  'syncing-replicas',
 ].map((file) => `chaos/${file}.test.ts`);
 
 /** Faults that take their time, or that a change seldom breaks. */
