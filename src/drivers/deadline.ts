@@ -2,7 +2,7 @@
  * A driver whose every call settles in time, whatever the client library does.
  *
  * The libraries do not help here: ioredis has no time-out unless its user set one, and that of node-redis
- * ends when the command is written, so a frozen server would hang a call for ever. A script that still waits to
+ * ends when the command is written, so a frozen server would hang a call without end. A script that still waits to
  * be written when its time is over is not written any more. One that was written may still run, which is why
  * the outcome is reported as unknown.
  *

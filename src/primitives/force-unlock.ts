@@ -7,7 +7,7 @@ import type { Tenure } from '../runtime/tenure.ts';
 import type { LockContext } from './lock-context.ts';
 import { Requests } from './requests.ts';
 
-/** Answers whether anybody held it. Whoever takes it after that is left alone, however late the server is told. */
+/** Answers whether anybody held it. An owner that takes it after that is left alone, however late the server is told. */
 export async function forceUnlock(context: LockContext, protocol: LockProtocol): Promise<boolean> {
   const { runtime } = context;
   const { name, key } = protocol;
