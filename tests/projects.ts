@@ -107,6 +107,7 @@ const FAULTS_OF_CLIENTS = [
   'input',
   'multi-lock-order',
   'mutants',
+  'pending-call',
   'process',
   'red-lock-storm',
   'short-lease',
@@ -121,6 +122,7 @@ const FAILOVERS = [
   'cluster-failover',
   'demoted-primary',
   'failover',
+  'fair-lock-grace',
   'replica-acks',
   'replica-wishes',
   'sentinel-failover',
@@ -134,6 +136,7 @@ const FAILOVERS = [
 const LONG_FAULTS = [
   'health',
   'identity',
+  'pending-call',
   'permissions',
   'preflight',
   'process',
