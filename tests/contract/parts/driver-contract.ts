@@ -1,8 +1,8 @@
 /**
  * What every driver must do, written once and run for every client library against a real server.
  *
- * A file per library calls `describeDriver` with a way to connect its client; what is special to one
- * library stays in that file.
+ * A file per library, in `libraries/`, calls `describeDriver` with a way to connect its client; what is special to
+ * one library stays in that file.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
