@@ -1,7 +1,8 @@
 --- Gives permits back before their time. No more are free afterwards than the rate allows.
 ---
---- As many are taken out of the history, or they would come back once more with their time. Nobody knows which they
---- are: the oldest go. An entry is also the memory of its request, which takes anew if it is repeated after that.
+--- As many are taken out of the history, or they would come back once more with their time. The server cannot
+--- tell which they are: the oldest go. An entry is also the memory of its request, which takes anew if it is repeated
+--- after that.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
 --- @key overallValue    string  permits left, of all
