@@ -16,17 +16,17 @@ import { APPENDING, restartStage, stage } from './support/failover-stage.ts';
 
 const CHILD = fileURLToPath(new URL('./children/fair-lock-waits.ts', import.meta.url));
 
-const GRACE_MS = 3_000;
+const GRACE_MS = 6_000;
 
-/** Waiters poll every 0.2 to 0.24 s, and count as dead after 0.8 s of silence. */
+/** Waiters poll every 0.4 to 0.48 s, and count as dead after 1.6 s of silence. */
 const OPTIONS: ClientOptions = {
   guard: { graceMs: GRACE_MS },
-  watchdogMs: 1_500,
-  commandTimeoutMs: 320,
-  fairWaitMs: 600,
+  watchdogMs: 3_000,
+  commandTimeoutMs: 640,
+  fairWaitMs: 1_200,
   replicas: 0,
 };
-const SILENT_MS = 800;
+const SILENT_MS = 1_600;
 
 /** A server with all its data, and the one that is in charge after it, with a grace to begin with. */
 interface Change {

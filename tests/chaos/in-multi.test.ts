@@ -20,7 +20,7 @@ interface User {
   exec(): Promise<unknown>;
 }
 
-const OPTIONS = { commandTimeoutMs: 300, replicas: 0 };
+const OPTIONS = { commandTimeoutMs: 1_000, replicas: 0 };
 
 function ofIoredis(create: (port: number) => Redis | Redis5 | Iovalkey) {
   return async ({ port }: TestServer): Promise<User> => {

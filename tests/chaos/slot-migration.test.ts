@@ -183,7 +183,7 @@ describeWithProcess('a slot moves to another node', () => {
     'half-way between two locks of one slot, both holds are kept',
     async () => {
       const [from, to] = nodes();
-      const leaseMs = 3_000;
+      const leaseMs = 6_000;
       // By itself ioredis repeats what concerns both nodes for two seconds before it says so, which is too long for
       // leases as short as those of tests.
       const ways = WAYS.filter((way) => way !== 'default ioredis 6');

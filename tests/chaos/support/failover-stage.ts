@@ -54,7 +54,10 @@ export const ACKNOWLEDGED_MODES: readonly Mode[] = [BY_DEFAULT, unguarded(1)];
 export const UNGUARDED_MODES: readonly Mode[] = [unguarded(0), ...ACKNOWLEDGED_MODES];
 
 /** The same, and the guard, which asks nothing of replicas. */
-export const MODES: readonly Mode[] = [...UNGUARDED_MODES, { mode: 'guard', needs: 0, options: GUARDED }];
+export const MODES: readonly Mode[] = [
+  ...UNGUARDED_MODES,
+  { mode: 'guard', needs: 0, options: { ...unguarded(0).options, guard: true } },
+];
 
 /** An address that stays while the server behind it changes, as those of managed servers do. */
 export interface Address {
