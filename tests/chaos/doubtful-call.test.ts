@@ -7,6 +7,9 @@ import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, timed } from './support/arena.ts';
 
+/** Longer than a client takes to come back when it is let in again: at most a second between two tries. */
+const OPTIONS = { commandTimeoutMs: 2_000 };
+
 const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 
 describeWithProcess(
@@ -16,7 +19,7 @@ describeWithProcess(
       const { server, proxy } = await arena();
       const name = randomName();
       await server.command('SET', name, 4);
-      const client = await join('Holdfast.connect', proxy, { commandTimeoutMs: 1_000 });
+      const client = await join('Holdfast.connect', proxy, OPTIONS);
       const semaphore = client.getSemaphore(name);
       await proxy.refuse();
       // The connection is known to be gone: from here on nothing is sent.
@@ -34,7 +37,7 @@ describeWithProcess(
     it('an unlock is not said to have failed', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
-      const client = await join('Holdfast.connect', proxy, { commandTimeoutMs: 1_000 });
+      const client = await join('Holdfast.connect', proxy, OPTIONS);
       const hold = await client.getLock(name).lock();
       await proxy.refuse();
       await eventually(
