@@ -1,5 +1,5 @@
 /** Waiting for a child that has only just been started, which takes its time on a busy machine. */
-import type { ChildMessage, TestChild } from '../../harness/child.ts';
+import type { ChildMessage, TestChild } from '../../harness/child-process.ts';
 
 /** Room for a child's start, beside what the test itself takes. */
 export const WITH_CHILDREN_MS = 90_000;

@@ -2,7 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { fairQueueKey, fairTimeoutKey } from '../../../src/keys.ts';
-import { spawnChild, type TestChild } from '../../harness/child.ts';
+import { spawnChild } from '../../harness/child.ts';
+import type { TestChild } from '../../harness/child-process.ts';
 import { randomName } from '../../harness/names.ts';
 import { eventually } from '../../harness/wait.ts';
 import type { HoldSettings } from '../children/holds.ts';
