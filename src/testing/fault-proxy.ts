@@ -16,6 +16,8 @@ export interface SwallowReplyOptions {
   readonly after?: 'reset' | 'silence';
   /** How many replies to swallow; one by default. */
   readonly count?: number;
+  /** Lifts the rule when it aborts; what the rule has not swallowed by then passes. */
+  readonly signal?: AbortSignal;
 }
 
 /** A running fault proxy. */
@@ -47,7 +49,7 @@ export interface FaultProxy extends AsyncDisposable {
   heal(): Promise<void>;
   /**
    * Forwards the next matching request, waits for the server's reply, which proves that it was executed,
-   * and keeps it from the client. Resolves when that has happened.
+   * and keeps it from the client. Resolves when that has happened; rejects when the rule is lifted before.
    */
   swallowReply(match: RequestMatch, options?: SwallowReplyOptions): Promise<void>;
   /** Holds back the next matching request, and everything behind it on its connection, until released. */
@@ -61,8 +63,8 @@ const ATTEMPTS = 10;
 class RunningProxy implements FaultProxy {
   readonly host = LOOPBACK;
   readonly pace = { delayMs: 0, fragmentBytes: 0 };
-  readonly holds: HoldRule[] = [];
-  readonly swallows: SwallowRule[] = [];
+  holds: readonly HoldRule[] = [];
+  swallows: readonly SwallowRule[] = [];
   readonly #target: { readonly host: string; readonly port: number };
   readonly #links = new Set<ProxyLink>();
   #listener: Server | undefined;
@@ -148,18 +150,24 @@ class RunningProxy implements FaultProxy {
 
   swallowReply(match: RequestMatch, options: SwallowReplyOptions = {}): Promise<void> {
     const rule = new SwallowRule(match, options.after ?? 'reset', options.count ?? 1);
-    this.swallows.push(rule);
+    // Every request is held against every rule: those that are over would add up.
+    this.swallows = [...this.swallows.filter(({ isOver }) => !isOver), rule];
+    const lift = () => rule.abandon('lifted');
+    const forget = () => options.signal?.removeEventListener('abort', lift);
+    options.signal?.addEventListener('abort', lift, { once: true });
+    rule.done.then(forget, forget);
     return rule.done;
   }
 
   holdRequest(match: RequestMatch): HeldRequest {
     const rule = new HoldRule(match);
-    this.holds.push(rule);
+    this.holds = [...this.holds.filter(({ isOver }) => !isOver), rule];
     return rule;
   }
 
   async close(): Promise<void> {
-    for (const rule of [...this.holds, ...this.swallows]) rule.abandon();
+    for (const rule of this.holds) rule.abandon();
+    for (const rule of this.swallows) rule.abandon('closed');
     for (const link of this.#links) link.destroy();
     await this.refuse();
   }

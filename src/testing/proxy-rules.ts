@@ -48,6 +48,10 @@ export class HoldRule implements HeldRequest {
     return this.#deferred.promise;
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** Whether the rule wants this request; if so, `deliver` is called on release. */
   claim(text: string, deliver: () => void): boolean {
     if (this.#isOver || !matchesRequest(text, this.match)) return false;
@@ -87,6 +91,10 @@ export class SwallowRule {
     return this.#deferred.promise;
   }
 
+  get isOver(): boolean {
+    return this.#unclaimed === 0;
+  }
+
   claim(text: string): boolean {
     if (this.#unclaimed === 0 || !matchesRequest(text, this.match)) return false;
     this.#unclaimed -= 1;
@@ -98,8 +106,10 @@ export class SwallowRule {
     if (this.#unswallowed === 0) this.#deferred.resolve();
   }
 
-  abandon(): void {
+  /** Wants no further request. A reply that is on its way is still swallowed. */
+  abandon(why: 'closed' | 'lifted'): void {
     this.#unclaimed = 0;
-    this.#deferred.reject(new Error(`The proxy was closed before a reply to ${this.match} was swallowed`));
+    const what = why === 'closed' ? 'proxy was closed' : 'rule was lifted';
+    this.#deferred.reject(new Error(`The ${what} before a reply to ${this.match} was swallowed`));
   }
 }

@@ -5,10 +5,17 @@
  * Nothing is lost on the way: the old primary stands still until the new one has everything.
  */
 import { describe, expect, it } from 'vitest';
-import { type ClientOptions, type Hold, type Holdfast, HoldfastError } from '../../src/index.ts';
+import {
+  type ClientOptions,
+  type FencedHold,
+  type Hold,
+  type Holdfast,
+  HoldfastError,
+} from '../../src/index.ts';
 import { inspectPrimary } from '../../src/scripts/generated.ts';
-import type { TestServer } from '../../src/testing/index.ts';
+import type { RecordedHold, TestServer } from '../../src/testing/index.ts';
 import { commandCounts, resetCounts } from '../behaviour/support/server-stats.ts';
+import type { Address } from '../harness/address.ts';
 import { randomName } from '../harness/names.ts';
 import type { TestReplicas } from '../harness/replicas.ts';
 import { describeWithProcess } from '../harness/servers.ts';
@@ -17,8 +24,8 @@ import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo, timed } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
-import { type Address, address, GRACE_MS, settle, take } from './support/failover-stage.ts';
-import { check, type HistoryEvent, recorder } from './support/history.ts';
+import { address, GRACE_MS, settle, take } from './support/failover-stage.ts';
+import { Journal } from './support/journal.ts';
 import { WAYS, type Way } from './support/ways.ts';
 
 const OPTIONS: ClientOptions = { watchdogMs: GRACE_MS, commandTimeoutMs: 3_000, replicas: 0 };
@@ -80,22 +87,19 @@ class Office {
 
 /** Workers that take a lock with tokens and two permits, again and again, until they are told to stop. */
 function load(clients: readonly Holdfast[], name: string) {
-  const events: HistoryEvent[] = [];
+  const journal = new Journal();
   const tokens: number[] = [];
-  const record = recorder(events);
+  const recorder = journal.recorder();
   let isOver = false;
   const work = async (client: Holdfast, worker: number) => {
     const [lock, semaphore] = [client.getFencedLock(name), client.getSemaphore(`${name}:permits`)];
     while (!isOver) {
-      record({ worker, key: name, op: 'acquire', type: 'invoke' });
-      const hold = await lock.lock();
-      record({ worker, key: name, op: 'acquire', type: 'ok', hold: hold.owner });
-      tokens.push(hold.token);
+      const request = { worker: `${worker}`, key: name, kind: 'fenced' } as const;
+      const held = (await recorder.acquire(request, () => lock.lock())) as RecordedHold<FencedHold>;
+      tokens.push(held.hold.token);
       await semaphore.acquire(2);
       await semaphore.release(2);
-      record({ worker, key: name, op: 'unlock', type: 'invoke', hold: hold.owner });
-      const released = await hold.unlock();
-      record({ worker, key: name, op: 'unlock', type: released ? 'ok' : 'fail', hold: hold.owner });
+      const released = await held.release(() => held.hold.unlock());
       expect(released).toBe(true);
     }
   };
@@ -105,7 +109,7 @@ function load(clients: readonly Holdfast[], name: string) {
     async stop() {
       isOver = true;
       await working;
-      return { violations: check(events), tokens };
+      return { violations: journal.violations(), tokens };
     },
   };
 }

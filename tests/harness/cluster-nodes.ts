@@ -14,6 +14,8 @@ export interface ClusterOptions {
   readonly nodeTimeoutMs?: number;
   /** Further arguments of every node. */
   readonly args?: readonly string[];
+  /** Further arguments of one node, which will listen on that port. */
+  readonly argsOf?: (index: number, port: number) => readonly string[];
   readonly binary?: string;
 }
 
@@ -32,8 +34,8 @@ async function findClusterPort(): Promise<number> {
   }
 }
 
-async function startNode(options: ClusterOptions): Promise<TestServer> {
-  const { binary, nodeTimeoutMs = 2_000 } = options;
+async function startNode(options: ClusterOptions, index: number): Promise<TestServer> {
+  const { binary, nodeTimeoutMs = 2_000, argsOf = () => [] } = options;
   const args = [
     ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
     ...['--cluster-announce-ip', '127.0.0.1', '--cluster-node-timeout', String(nodeTimeoutMs)],
@@ -45,7 +47,8 @@ async function startNode(options: ClusterOptions): Promise<TestServer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const port = await findClusterPort();
-      return await startServer({ port, args, ...(binary === undefined ? {} : { binary }) });
+      const given = [...args, ...argsOf(index, port)];
+      return await startServer({ port, args: given, ...(binary === undefined ? {} : { binary }) });
     } catch (error) {
       // The port for the bus may be taken as well.
       if (!(error instanceof PortTakenError) || attempt === ATTEMPTS) throw error;
@@ -57,7 +60,7 @@ async function startNode(options: ClusterOptions): Promise<TestServer> {
 export function startClusterNodes(options: ClusterOptions): Promise<TestServer[]> {
   const { primaries = 3, replicasEach = 1 } = options;
   const count = primaries * (1 + replicasEach);
-  return startTogether(Array.from({ length: count }, () => startNode(options)));
+  return startTogether(Array.from({ length: count }, (_, index) => startNode(options, index)));
 }
 
 async function addSlots(primary: TestServer, index: number, primaries: number): Promise<void> {

@@ -29,6 +29,9 @@ export interface SentinelsOptions {
 
 const NAME = 'holdfast-primary';
 const QUORUM = 2;
+const DOWN_AFTER_MS = 1_000;
+const FAILOVER_TIMEOUT_MS = 2_000;
+const PARALLEL_SYNCS = 10;
 const AGREED_WITHIN_MS = 20_000;
 const POLL_MS = 20;
 const BOUNDS = { withinMs: AGREED_WITHIN_MS, everyMs: POLL_MS };
@@ -37,21 +40,21 @@ const BOUNDS = { withinMs: AGREED_WITHIN_MS, everyMs: POLL_MS };
  * replicas every second, and what they saw is good for three looks or, when the primary is down, five pings:
  * shorter periods leave them without a replica to choose.
  */
-const PERIODS = ['info-period', 500, 'ping-period', 500, 'ask-period', 100] as const;
+export const PERIODS = ['info-period', 500, 'ping-period', 500, 'ask-period', 100] as const;
 /** How often they tell each other what they know: often at first, to get acquainted. */
 const FIRST_PUBLISH_MS = 200;
 /**
  * They demote a second primary after four times this. It must be longer than a failover takes, or those that
  * have not heard of it yet demote the server that is being promoted.
  */
-const PUBLISH_MS = 750;
+export const PUBLISH_MS = 750;
 /** A failover that has not succeeded by then was given up, and is not tried again by itself. */
 const REQUEST_MS = 6_000;
 const REQUESTS = 3;
 
 /** A Sentinel, whose folder has the configuration file that it keeps rewriting. */
 async function startSentinel(primary: TestServer, options: SentinelsOptions): Promise<TestServer> {
-  const { binary, downAfterMs = 1_000, failoverTimeoutMs = 2_000 } = options;
+  const { binary, downAfterMs = DOWN_AFTER_MS, failoverTimeoutMs = FAILOVER_TIMEOUT_MS } = options;
   const { host, port } = options.primaryAt ?? primary;
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-sentinel-'));
   const file = join(dir, 'sentinel.conf');
@@ -60,7 +63,7 @@ async function startSentinel(primary: TestServer, options: SentinelsOptions): Pr
     `sentinel monitor ${NAME} ${host} ${port} ${QUORUM}`,
     `sentinel down-after-milliseconds ${NAME} ${downAfterMs}`,
     `sentinel failover-timeout ${NAME} ${failoverTimeoutMs}`,
-    `sentinel parallel-syncs ${NAME} 10`,
+    `sentinel parallel-syncs ${NAME} ${PARALLEL_SYNCS}`,
   ];
   return orClose({ close: () => rm(dir, { recursive: true, force: true }) }, async () => {
     await writeFile(file, `${lines.join('\n')}\n`);
@@ -72,7 +75,7 @@ async function startSentinel(primary: TestServer, options: SentinelsOptions): Pr
 }
 
 /** Servers before version 7 do not know the command, and take the seconds. */
-async function setPeriods(sentinel: TestServer, ...periods: (string | number)[]): Promise<void> {
+export async function setPeriods(sentinel: TestServer, ...periods: (string | number)[]): Promise<void> {
   try {
     await sentinel.command('SENTINEL', 'DEBUG', ...periods);
   } catch (error) {
@@ -117,20 +120,37 @@ export class TestSentinels implements AsyncDisposable {
    * Resolves to the primary when all agree on it, every other server that answers follows it, and every
    * Sentinel has seen that. After a failover that the old primary survived this takes some seconds.
    */
-  whenSettled(): Promise<TestServer> {
-    return eventually(async () => {
-      const primary = await this.#agreedPrimary();
-      for (const server of this.servers.filter((one) => one !== primary)) {
-        const info = await infoOf(server, 'replication');
-        if (info === undefined) continue;
-        const isInSync = info.get('master_link_status') === 'up';
-        if (!isInSync || Number(info.get('master_port')) !== primary.port) {
-          throw new Error(`${server.url} does not follow ${primary.url}`);
+  whenSettled(withinMs = AGREED_WITHIN_MS): Promise<TestServer> {
+    return eventually(
+      async () => {
+        const primary = await this.#agreedPrimary();
+        for (const server of this.servers.filter((one) => one !== primary)) {
+          const info = await infoOf(server, 'replication');
+          if (info === undefined) continue;
+          const isInSync = info.get('master_link_status') === 'up';
+          if (!isInSync || Number(info.get('master_port')) !== primary.port) {
+            throw new Error(`${server.url} does not follow ${primary.url}`);
+          }
+          for (const sentinel of await this.#answering())
+            await assertSeenFollowing(sentinel, server, primary);
         }
-        for (const sentinel of await this.#answering()) await assertSeenFollowing(sentinel, server, primary);
-      }
-      return primary;
-    }, BOUNDS);
+        return primary;
+      },
+      { withinMs, everyMs: POLL_MS },
+    );
+  }
+
+  /**
+   * Makes every Sentinel that answers forget what it knows and watch over this primary, with the usual times. After
+   * two failovers at once they may disagree and stay so.
+   */
+  async watchAnew({ host, port }: TestServer): Promise<void> {
+    const times = ['down-after-milliseconds', DOWN_AFTER_MS, 'failover-timeout', FAILOVER_TIMEOUT_MS];
+    for (const sentinel of await this.#answering()) {
+      await sentinel.command('SENTINEL', 'REMOVE', NAME);
+      await sentinel.command('SENTINEL', 'MONITOR', NAME, host, port, QUORUM);
+      await sentinel.command('SENTINEL', 'SET', NAME, ...times, 'parallel-syncs', PARALLEL_SYNCS);
+    }
   }
 
   /**

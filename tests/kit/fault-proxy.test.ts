@@ -207,6 +207,18 @@ describe('a single request', () => {
     await expect(Promise.race([first, second])).rejects.toThrow(BROKEN);
   });
 
+  it('swallowReply with a signal: lifted, it lets the next reply pass', async () => {
+    const proxy = await proxyToShared();
+    const connection = await through(proxy);
+    const key = randomName();
+    const lifting = new AbortController();
+    const swallowed = proxy.swallowReply(key, { count: 2, signal: lifting.signal });
+    expect(await staysOpen(swallowed)).toBe(true);
+    lifting.abort();
+    await expect(swallowed).rejects.toThrow('lifted before a reply');
+    expect(await connection.command('SET', key, '1', 'PX', 1_000)).toBe('OK');
+  });
+
   it('swallowReply of a subscription: the server has it, messages before it still arrive', async () => {
     const proxy = await proxyToShared();
     const [subscriber, direct] = [await through(proxy), await openShared()];

@@ -3,12 +3,12 @@
  */
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join as joinPath } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { ClientOptions, Holdfast, Lock } from '../../../src/index.ts';
 import { lockChannel } from '../../../src/keys.ts';
-import type { FaultProxy, TestServer } from '../../../src/testing/index.ts';
+import type { TestServer } from '../../../src/testing/index.ts';
+import { type Address, type Place, startAddress } from '../../harness/address.ts';
 import type { TestReplicas } from '../../harness/replicas.ts';
-import { ownProxy } from '../../harness/servers.ts';
 import { ownReplicas } from '../../harness/topologies.ts';
 import { eventually } from '../../harness/wait.ts';
 import { whenAcknowledging } from './acknowledging.ts';
@@ -59,34 +59,11 @@ export const MODES: readonly Mode[] = [
   { mode: 'guard', needs: 0, options: { ...unguarded(0).options, guard: true } },
 ];
 
-/** An address that stays while the server behind it changes, as those of managed servers do. */
-export interface Address {
-  readonly proxy: FaultProxy;
-  /** From here on it leads new connections there. */
-  leadNewTo(to: { readonly host: string; readonly port: number }): void;
-  /** The same, and every connection is broken. */
-  lead(to: { readonly host: string; readonly port: number }): void;
-}
-
-export async function address(first: { readonly host: string; readonly port: number }): Promise<Address> {
-  let current = first;
-  const proxy = await ownProxy({
-    host: first.host,
-    get port() {
-      return current.port;
-    },
-  });
-  const leadNewTo: Address['leadNewTo'] = (to) => {
-    current = to;
-  };
-  return {
-    proxy,
-    leadNewTo,
-    lead(to) {
-      leadNewTo(to);
-      proxy.dropConnections();
-    },
-  };
+/** An address that stays while the server behind it changes; closed when the test ends. */
+export async function address(first: Place): Promise<Address> {
+  const started = await startAddress(first);
+  onTestFinished(() => started.proxy.close());
+  return started;
 }
 
 export class Stage {

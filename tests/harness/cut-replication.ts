@@ -1,6 +1,6 @@
 /** Replication that ends while primary and replica live on, where no proxy is between them. */
-import type { TestServer } from '../../../src/testing/index.ts';
-import { eventually } from '../../harness/wait.ts';
+import type { TestServer } from '../../src/testing/index.ts';
+import { eventually } from './wait.ts';
 
 /**
  * What is written on the primary from here on reaches no replica: those that are connected are sent away, and may
