@@ -1,10 +1,24 @@
 /**
- * The test kit: real servers to test against, and a proxy that breaks the network between.
+ * The test kit: real servers to test against, a proxy that breaks the network between, a recorder of what processes do
+ * with locks, and a checker that judges it.
  *
  * @packageDocumentation
  */
 export { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../embedded/start.ts';
 export { type FaultProxy, type SwallowReplyOptions, startFaultProxy } from './fault-proxy.ts';
+export { checkHistory } from './history/check.ts';
+export type { HistoryEvent, RecordedCall, RecordedIncident, RecordedKind } from './history/event.ts';
+export {
+  type EventToRecord,
+  type Holdable,
+  type RecordedHold,
+  type RecordedRequest,
+  Recorder,
+  readHistory,
+} from './history/recorder.ts';
+export { describeViolation } from './history/shrink.ts';
+export { drawTimeline, type TimelineOptions } from './history/timeline.ts';
+export type { CheckBounds, Figures, Verdict, Violation, ViolationKind } from './history/verdict.ts';
 export type { HeldRequest, RequestMatch } from './proxy-rules.ts';
 export { RawConnection, type RawMessage } from './raw-connection.ts';
 export { type RawArgument, RawError, type RawReply } from './resp.ts';

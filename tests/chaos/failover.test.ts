@@ -9,12 +9,12 @@ import { describe, expect, it } from 'vitest';
 import type { ClientOptions, FencedHold, Hold, Holdfast, Lock } from '../../src/index.ts';
 import { fairQueueKey, readHoldKey } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
+import { cutReplication } from '../harness/cut-replication.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo } from './support/arena.ts';
-import { cutReplication } from './support/cut-replication.ts';
 import {
   ACKNOWLEDGED_MODES,
   APPENDING,

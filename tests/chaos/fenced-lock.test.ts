@@ -18,7 +18,7 @@ import { aborted, arena, join } from './support/arena.ts';
 import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
-import { mutant } from './support/mutants.ts';
+import { patchedClient } from './support/patched-client.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
@@ -119,11 +119,10 @@ describeWithProcess('the server loses data', () => {
   it.each(LOSSES)('$title between holds: tokens rise, a counter falls', async ({ args, prepare }) => {
     const { server } = await arena(args === undefined ? {} : { args });
     const name = randomName();
-    const counting = await mutant(server, {
-      script: fencedLockAcquire,
-      replace: 'math.max(last + 1, micros)',
-      by: 'last + 1',
-    });
+    const counting = await patchedClient(server, fencedLockAcquire, [
+      'math.max(last + 1, micros)',
+      'last + 1',
+    ]);
     const ours = await join('Holdfast.connect', server);
     const tokens: number[] = [];
     const counted: number[] = [];
@@ -175,11 +174,10 @@ describeWithProcess('the wall clock of the server', () => {
       const { server, shift } = await shiftableServer();
       const name = randomName();
       const client = await join('Holdfast.connect', server);
-      const clockOnly = await mutant(server, {
-        script: fencedLockAcquire,
-        replace: 'math.max(last + 1, micros)',
-        by: 'micros',
-      });
+      const clockOnly = await patchedClient(server, fencedLockAcquire, [
+        'math.max(last + 1, micros)',
+        'micros',
+      ]);
       const before = await visit(client, name);
       const fallsFrom = await visit(clockOnly, 'clock-only');
       await shift(-100_000);

@@ -15,7 +15,7 @@ import type { MultiLockHoldsSettings } from './children/multi-lock-holds.ts';
 import { type Arena, aborted, arena, expiryOf, join, SLACK_MS, timed } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
-import { check, type HistoryEvent, nowNs, recorder } from './support/history.ts';
+import { Journal } from './support/journal.ts';
 import { WAYS, type Way } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
@@ -180,38 +180,29 @@ describeWithProcess('the multi lock, with its holder killed', () => {
 describeWithProcess('multi locks that overlap, while connections break', () => {
   it('are never held by two, settle all, and leave nothing behind', async () => {
     const arenas = [await arena(), await arena()];
-    const events: HistoryEvent[] = [];
+    const journal = new Journal();
     const name = randomName();
     let endsAt = 0;
     let entries = 0;
 
     /** Takes pairs of three locks on two servers, again and again, in random order. */
     async function work(worker: number, clients: readonly Holdfast[]): Promise<void> {
-      const record = recorder(events, `worker ${worker}`);
+      const recorder = journal.recorder(`worker ${worker}`);
       // A busy machine may get nobody in while connections break; once they hold, everybody comes in.
       while (performance.now() < endsAt || entries < ENOUGH_ENTRIES) {
         const letters = ['a', 'b', 'c'].sort(() => Math.random() - 0.5).slice(0, 2);
         const locks = letters.map((letter) =>
           (clients[letter === 'c' ? 1 : 0] as Holdfast).getLock(`${name}:${letter}`),
         );
-        record({ worker, key: 'call', op: 'acquire', type: 'invoke' });
-        const settled = await timed(
-          (clients[0] as Holdfast).getMultiLock(...locks).tryLock({ waitMs: 1_000 }),
-        );
-        const hold = settled.value as Hold | null | undefined;
-        record({ worker, key: 'call', op: 'acquire', type: hold ? 'info' : 'fail' });
-        if (!hold) continue;
+        const request = { worker: `${worker}`, key: letters, kind: 'lock', waitMs: 1_000 } as const;
+        const multi = (clients[0] as Holdfast).getMultiLock(...locks);
+        const held = await recorder
+          .acquire(request, () => multi.tryLock({ waitMs: 1_000 }))
+          .catch(() => null);
+        if (held === null) continue;
         entries += 1;
-        const deadlineNs = nowNs() + hold.remainingMs * 1e6;
-        for (const letter of letters) {
-          const owner = `${hold.owner} ${letter}`;
-          record({ worker, key: letter, op: 'acquire', type: 'ok', hold: owner, deadlineNs });
-        }
         await new Promise((resolve) => setImmediate(resolve));
-        const ends = letters.map((letter) => ({ worker, key: letter, hold: `${hold.owner} ${letter}` }));
-        for (const end of ends) record({ ...end, op: 'unlock', type: 'invoke' });
-        await hold.unlock().catch(() => false);
-        for (const end of ends) record({ ...end, op: 'unlock', type: 'info' });
+        await held.release(() => held.hold.unlock()).catch(() => false);
       }
     }
 
@@ -236,7 +227,7 @@ describeWithProcess('multi locks that overlap, while connections break', () => {
       { withinMs: 60_000, everyMs: 60 },
     );
     await Promise.all([calm, striking]);
-    expect(check(events)).toEqual([]);
+    expect(journal.violations()).toEqual([]);
     expect(entries).toBeGreaterThanOrEqual(ENOUGH_ENTRIES);
     for (const { server } of arenas) {
       for (const letter of ['a', 'b', 'c']) await freed(server, `${name}:${letter}`);

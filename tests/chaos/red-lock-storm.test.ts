@@ -4,13 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it, vi } from 'vitest';
-import type { Hold, Lock } from '../../src/index.ts';
-import type { TestServer } from '../../src/testing/index.ts';
+import type { Lock } from '../../src/index.ts';
+import type { Recorder, TestServer } from '../../src/testing/index.ts';
 import { LEASE_MS, serversForAll } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
-import { timed } from './support/arena.ts';
-import { check, type HistoryEvent, nowNs, recorder } from './support/history.ts';
+import { Journal } from './support/journal.ts';
 import { loadScripts } from './support/kinds.ts';
 import { freeEverywhere, type Party, party } from './support/red-arena.ts';
 import { WAYS } from './support/ways.ts';
@@ -19,27 +18,15 @@ vi.setConfig({ testTimeout: 90_000 });
 
 const STORM_MS = 8_000;
 
-async function work(worker: number, lock: Lock, events: HistoryEvent[], endsAt: number): Promise<number> {
-  const record = recorder(events, `party ${worker}`);
-  const key = lock.name;
+async function work(worker: number, lock: Lock, recorder: Recorder, endsAt: number): Promise<number> {
+  const request = { worker: `${worker}`, key: lock.name, kind: 'lock', waitMs: 1_500 } as const;
   let entries = 0;
   while (performance.now() < endsAt) {
-    record({ worker, key, op: 'acquire', type: 'invoke' });
-    const { value } = await timed(lock.tryLock({ waitMs: 1_500 }));
-    const held = value as Hold | null | undefined;
-    if (!held) {
-      record({ worker, key, op: 'acquire', type: 'fail' });
-      continue;
-    }
+    const held = await recorder.acquire(request, () => lock.tryLock({ waitMs: 1_500 })).catch(() => null);
+    if (held === null) continue;
     entries += 1;
-    const hold = held.owner;
-    held.signal.addEventListener('abort', () => record({ worker, key, op: 'lost', type: 'info', hold }));
-    const deadlineNs = nowNs() + held.remainingMs * 1e6;
-    record({ worker, key, op: 'acquire', type: 'ok', hold, deadlineNs });
     await sleep(Math.random() * 150);
-    record({ worker, key, op: 'unlock', type: 'invoke', hold });
-    await held.unlock().catch(() => false);
-    record({ worker, key, op: 'unlock', type: 'info', hold });
+    await held.release(() => held.hold.unlock()).catch(() => false);
   }
   return entries;
 }
@@ -75,10 +62,12 @@ describeWithProcess('red locks in a storm', () => {
   it('are never held by two, settle all, and leave nothing behind', async () => {
     const options = { watchdogMs: LEASE_MS, commandTimeoutMs: 1_000 };
     const parties = await Promise.all(WAYS.map((way) => party(servers, options, way)));
-    const events: HistoryEvent[] = [];
+    const journal = new Journal();
     const name = randomName();
     const endsAt = performance.now() + STORM_MS;
-    const workers = parties.map((each, worker) => work(worker, each.lock(name), events, endsAt));
+    const workers = parties.map((each, worker) =>
+      work(worker, each.lock(name), journal.recorder(`party ${worker}`), endsAt),
+    );
     // One restarts and has forgotten everything: it abstains from here on.
     await servers[4]?.restart();
     const nemesis = async (places: readonly number[]) => {
@@ -89,7 +78,7 @@ describeWithProcess('red locks in a storm', () => {
     };
     await Promise.all([nemesis([0, 1]), nemesis([2, 3])]);
     const entries = await Promise.all(workers);
-    expect(check(events)).toEqual([]);
+    expect(journal.violations()).toEqual([]);
     expect(entries.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(10);
     await freeEverywhere(servers, name);
   });

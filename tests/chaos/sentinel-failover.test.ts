@@ -8,6 +8,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientOptions } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
+import { cutReplication } from '../harness/cut-replication.ts';
 import { randomName } from '../harness/names.ts';
 import { switchPrimary } from '../harness/sentinel-switch.ts';
 import type { TestSentinels } from '../harness/sentinels.ts';
@@ -15,7 +16,6 @@ import { describeWithProcess } from '../harness/servers.ts';
 import { ownSentinels } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
-import { cutReplication } from './support/cut-replication.ts';
 import { assertKept, Duel, type Duelists } from './support/duel.ts';
 import { settle, take, UNGUARDED_MODES, whenHeardAt } from './support/failover-stage.ts';
 import { joinSentinels } from './support/topology-ways.ts';

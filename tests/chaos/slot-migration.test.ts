@@ -16,7 +16,7 @@ import { nameOn } from './support/cluster-stage.ts';
 import { Duel } from './support/duel.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { whenHeardAt } from './support/failover-stage.ts';
-import { check, type HistoryEvent, recorder } from './support/history.ts';
+import { Journal } from './support/journal.ts';
 import { joinCluster } from './support/topology-ways.ts';
 import { WAYS } from './support/ways.ts';
 
@@ -225,24 +225,18 @@ describeWithProcess('a slot moves to another node', () => {
       const [first] = clients as [Holdfast];
       const semaphoreName = `{${name}}:permits`;
       await first.getSemaphore(semaphoreName).trySetPermits(3);
-      const events: HistoryEvent[] = [];
-      const record = recorder(events);
+      const journal = new Journal();
+      const recorder = journal.recorder();
       let isOver = false;
       let rounds = 0;
       const work = async (client: Holdfast, worker: number) => {
         const [lock, semaphore] = [client.getLock(name), client.getSemaphore(semaphoreName)];
         while (!isOver) {
-          record({ worker, key: name, op: 'acquire', type: 'invoke' });
-          const hold: Hold = await lock.lock();
-          record({ worker, key: name, op: 'acquire', type: 'ok', hold: hold.owner });
-          hold.signal.addEventListener('abort', () =>
-            record({ worker, key: name, op: 'lost', type: 'info', hold: hold.owner }),
-          );
+          const request = { worker: `${worker}`, key: name, kind: 'lock' } as const;
+          const held = await recorder.acquire(request, () => lock.lock());
           await semaphore.acquire(2);
           await semaphore.release(2);
-          record({ worker, key: name, op: 'unlock', type: 'invoke', hold: hold.owner });
-          const released = await hold.unlock();
-          record({ worker, key: name, op: 'unlock', type: released ? 'ok' : 'fail', hold: hold.owner });
+          const released = await held?.release(() => held.hold.unlock());
           expect(released).toBe(true);
           rounds += 1;
         }
@@ -257,7 +251,7 @@ describeWithProcess('a slot moves to another node', () => {
       }
       isOver = true;
       await working;
-      expect(check(events)).toEqual([]);
+      expect(journal.violations()).toEqual([]);
       expect(await first.getSemaphore(semaphoreName).availablePermits()).toBe(3);
     },
     TEST_MS,

@@ -8,7 +8,7 @@ import { join as joinPath } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { TestServer } from '../../src/testing/index.ts';
+import { checkHistory, readHistory, type TestServer } from '../../src/testing/index.ts';
 import { spawnChild } from '../harness/child.ts';
 import type { TestChild } from '../harness/child-process.ts';
 import { randomName } from '../harness/names.ts';
@@ -17,7 +17,6 @@ import { eventually } from '../harness/wait.ts';
 import type { StormSettings } from './children/storms.ts';
 import { type Arena, arena, leftovers } from './support/arena.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
-import { check, readHistory } from './support/history.ts';
 import { LAYOUTS, LOCK } from './support/kinds.ts';
 import { WAYS, type Way } from './support/ways.ts';
 
@@ -35,7 +34,7 @@ interface Weather {
 }
 
 interface Aftermath {
-  readonly violations: unknown[];
+  readonly violations: readonly unknown[];
   readonly entries: number;
   readonly counted: number;
   readonly strikes: number;
@@ -87,7 +86,7 @@ async function storm({
   const last = await Promise.all(children.map((child) => child.next(({ closed }) => closed === true)));
   await expectNothingLeft(server, name);
   return {
-    violations: check(readHistory(historyFile)),
+    violations: checkHistory(readHistory(historyFile)).violations,
     entries: last.reduce((sum, { entries }) => sum + Number(entries), 0),
     counted: Number(readFileSync(counterFile, 'utf8')),
     strikes,

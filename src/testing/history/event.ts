@@ -37,7 +37,11 @@ export type RecordedIncident =
   | 'lost'
   /** The holder looked at its hold: it is held until `deadlineNs`. */
   | 'held'
-  /** How much there is to share: `permits` of a semaphore, `count` of a latch, `permits` per `intervalMs` of a rate. */
+  /**
+   * How much there is to share: `permits` of a semaphore, `count` of a latch, `permits` per `intervalMs` of a rate.
+   * Recorded when it is done; of a semaphore whose number rises, before that is asked for. A rate for each client is
+   * recorded under a key for each client.
+   */
   | 'set'
   /** The waiters of a fair lock as the server lists them: `queue`, the head first. */
   | 'queue'
@@ -77,6 +81,8 @@ export interface HistoryEvent {
   readonly permits?: number;
   readonly count?: number;
   readonly intervalMs?: number;
+  /** How long the caller was ready to wait; not there when that is not known. 0 is one try. */
+  readonly waitMs?: number;
   /** The lease that was asked for; not there when the watchdog renews it. */
   readonly leaseMs?: number;
   /** Until when the holder may rely on what it holds, as far as it knew at `atNs`. */

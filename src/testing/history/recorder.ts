@@ -12,45 +12,54 @@ export function nowNs(): number {
   return Number(process.hrtime.bigint());
 }
 
-/** What a recorder is given: everything but who and when. */
-export type EventToRecord = Omit<HistoryEvent, 'proc' | 'atNs'>;
+/**
+ * What a recorder is given: everything but the time, and the process unless it is another one, of which something is
+ * known from outside: that it died.
+ */
+export type EventToRecord = Omit<HistoryEvent, 'proc' | 'atNs'> & { readonly proc?: string };
 
 /** What is asked for, and by whom. */
 export interface RecordedRequest {
   readonly worker: string;
-  readonly key: string;
+  /** Several keys are those of a multi lock: what happens to it is recorded under each of them. */
+  readonly key: string | readonly string[];
   readonly kind: RecordedKind;
   readonly party?: string;
   readonly permits?: number;
+  /** How long the caller is ready to wait. 0 is one try, which must find the lock taken if it fails. */
+  readonly waitMs?: number;
   readonly leaseMs?: number;
 }
 
-/** What a recorder has to know of a hold or a permit. */
+/** What a recorder has to know of a hold or a permit. A permit of a plain semaphore has nothing of it. */
 export interface Holdable {
-  readonly signal: AbortSignal;
-  readonly remainingMs: number;
+  readonly signal?: AbortSignal;
+  readonly remainingMs?: number;
   readonly owner?: string;
   readonly token?: number | undefined;
 }
 
-/** A granted hold whose end is recorded, too. */
+/** A granted hold. Its end is recorded, too. */
 export interface RecordedHold<H extends Holdable> {
   readonly hold: H;
-  /** The handle's name in the history. */
+  /** The handle's name in the history; in that of a multi lock, `@` and the key follow it. */
   readonly id: string;
   /** Calls what gives the hold back, and records it. Rejects as that rejects. */
   release(giveBack: () => Promise<boolean>): Promise<boolean>;
 }
 
 const LOOK_EVERY_MS = 10;
-/** A gap between two looks that is longer than this is a stall of the process. */
-const STALL_MS = 40;
+/** A look that comes later than this is recorded as a stall of the process. */
+const STALL_MS = 20;
 /** A deadline that moved by less was not renewed: reading it takes time. */
 const MOVED_NS = 1e6;
 
+/** What is said of one call, once for each key. */
+type Abouts = readonly EventToRecord[];
+
 interface Watched {
   readonly hold: Holdable;
-  readonly about: EventToRecord;
+  readonly abouts: Abouts;
   deadlineNs: number;
 }
 
@@ -59,8 +68,11 @@ interface Watched {
  *
  * @example
  * ```ts
- * const recorder = Recorder.toFile('history.jsonl', 'worker-1');
- * const request = { worker: 'a', key: 'invoice:42', kind: 'lock' } as const;
+ * import type { HistoryEvent } from 'holdfast/testing';
+ *
+ * const events: HistoryEvent[] = [];
+ * const recorder = new Recorder('worker-1', (event) => events.push(event));
+ * const request = { worker: 'a', key: 'invoice:42', kind: 'lock', waitMs: 500 } as const;
  * const recorded = await recorder.acquire(request, () => client.getLock('invoice:42').tryLock({ waitMs: 500 }));
  * await recorded?.release(() => recorded.hold.unlock());
  * recorder.close();
@@ -68,7 +80,8 @@ interface Watched {
  */
 export class Recorder {
   readonly #write: (event: HistoryEvent) => void;
-  readonly #proc: string;
+  /** The name of the process in the history. */
+  readonly proc: string;
   readonly #watched = new Set<Watched>();
   readonly #looking: NodeJS.Timeout;
   #lookedAt = nowNs();
@@ -77,7 +90,7 @@ export class Recorder {
 
   /** `write` must have stored the event when it returns: what happens next may be the end of the process. */
   constructor(proc: string, write: (event: HistoryEvent) => void) {
-    this.#proc = proc;
+    this.proc = proc;
     this.#write = write;
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#looking.unref();
@@ -89,8 +102,9 @@ export class Recorder {
     return new Recorder(proc, (event) => writeSync(file, `${JSON.stringify(event)}\n`));
   }
 
+  /** Records what the methods below do not: incidents, above all. */
   record(event: EventToRecord): void {
-    this.#write({ proc: this.#proc, atNs: nowNs(), ...event });
+    this.#write({ proc: this.proc, atNs: nowNs(), ...event });
   }
 
   /**
@@ -101,13 +115,13 @@ export class Recorder {
     request: RecordedRequest,
     take: () => Promise<H | null>,
   ): Promise<RecordedHold<H> | null> {
-    const about = this.#begin('acquire', request);
-    const hold = await this.#settle(about, take());
+    const abouts = this.#begin('acquire', request);
+    const hold = await this.#settle(abouts, take);
     if (hold === null) {
-      this.record({ ...about, type: 'fail' });
+      this.#recordAll(abouts, { type: 'fail' });
       return null;
     }
-    return this.#granted(about, hold);
+    return this.#granted(abouts, hold);
   }
 
   /** Records any other call; what `isDone` says of its answer decides between `ok` and `fail`. */
@@ -117,71 +131,93 @@ export class Recorder {
     act: () => Promise<Answer>,
     isDone: (answer: Answer) => boolean = () => true,
   ): Promise<Answer> {
-    const about = this.#begin(op, request);
-    const answer = await this.#settle(about, act());
-    this.record({ ...about, type: isDone(answer) ? 'ok' : 'fail' });
+    return this.#follow(this.#begin(op, request), act, isDone);
+  }
+
+  /** Stops looking at holds and for stalls; to be called when the clients are closed and nothing is held any more. */
+  close(): void {
+    clearInterval(this.#looking);
+    this.#look();
+  }
+
+  #begin(op: RecordedCall, { key, ...request }: RecordedRequest): Abouts {
+    const keys = typeof key === 'string' ? [key] : key;
+    const abouts = keys.map((each): EventToRecord => {
+      this.#calls += 1;
+      return { ...request, key: each, op, call: this.#calls, type: 'invoke' };
+    });
+    this.#recordAll(abouts);
+    return abouts;
+  }
+
+  #recordAll(abouts: Abouts, more: Partial<EventToRecord> = {}): void {
+    for (const about of abouts) this.record({ ...about, ...more });
+  }
+
+  async #follow<Answer>(
+    abouts: Abouts,
+    act: () => Promise<Answer>,
+    isDone: (answer: Answer) => boolean,
+  ): Promise<Answer> {
+    const answer = await this.#settle(abouts, act);
+    this.#recordAll(abouts, { type: isDone(answer) ? 'ok' : 'fail' });
     return answer;
   }
 
-  /** Stops looking at holds. */
-  close(): void {
-    clearInterval(this.#looking);
-  }
-
-  #begin(op: RecordedCall, request: RecordedRequest): EventToRecord {
-    this.#calls += 1;
-    const about: EventToRecord = { ...request, op, call: this.#calls, type: 'invoke' };
-    this.record(about);
-    return about;
-  }
-
-  async #settle<Answer>(about: EventToRecord, calling: Promise<Answer>): Promise<Answer> {
+  async #settle<Answer>(abouts: Abouts, act: () => Promise<Answer>): Promise<Answer> {
     try {
-      return await calling;
+      return await act();
     } catch (error) {
       const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-      this.record({ ...about, type: 'info', what: String(code ?? name) });
+      this.#recordAll(abouts, { type: 'info', what: String(typeof code === 'string' ? code : name) });
       throw error;
     }
   }
 
-  #granted<H extends Holdable>(about: EventToRecord, hold: H): RecordedHold<H> {
+  #granted<H extends Holdable>(abouts: Abouts, hold: H): RecordedHold<H> {
     this.#holds += 1;
-    const id = `${this.#proc}/${this.#holds}`;
+    const id = `${this.proc}/${this.#holds}`;
     const { owner, token } = hold;
-    const granted: EventToRecord = {
+    const granted = abouts.map((about) => ({
       ...about,
-      hold: id,
+      hold: abouts.length === 1 ? id : `${id}@${about.key}`,
       ...(owner !== undefined && { owner }),
       ...(token !== undefined && { token }),
-    };
-    const watched = { hold, about: granted, deadlineNs: deadlineOf(hold) };
-    this.record({ ...granted, type: 'ok', deadlineNs: watched.deadlineNs });
+    }));
+    const deadlineNs = deadlineOf(hold);
+    this.#recordAll(granted, { type: 'ok', ...(Number.isFinite(deadlineNs) && { deadlineNs }) });
+    const watched = { hold, abouts: granted, deadlineNs };
     this.#watch(watched);
     return {
       hold,
       id,
       release: async (giveBack) => {
         this.#watched.delete(watched);
-        const { call: _, type: __, op: ___, ...held } = granted;
-        return this.call('release', held as RecordedRequest & { hold: string }, giveBack, Boolean);
+        const releases = granted.map((about): EventToRecord => {
+          this.#calls += 1;
+          return { ...about, op: 'release', type: 'invoke', call: this.#calls };
+        });
+        this.#recordAll(releases);
+        return this.#follow(releases, giveBack, Boolean);
       },
     };
   }
 
   #watch(watched: Watched): void {
-    const { hold, about } = watched;
+    const { hold, abouts } = watched;
+    const { signal } = hold;
+    if (signal === undefined) return;
     const onAbort = () => {
       this.#watched.delete(watched);
-      const { reason } = Object(hold.signal.reason) as { reason?: unknown };
-      this.record({ ...about, op: 'lost', type: 'info', what: String(reason) });
+      const { reason } = Object(signal.reason) as { reason?: unknown };
+      this.#recordAll(abouts, { op: 'lost', type: 'info', what: String(reason) });
     };
-    if (hold.signal.aborted) {
+    if (signal.aborted) {
       onAbort();
       return;
     }
     this.#watched.add(watched);
-    hold.signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
   }
 
   /** Notes which deadlines have moved, and whether the process stood still since the last look. */
@@ -191,19 +227,26 @@ export class Recorder {
       this.record({ worker: '', key: '', op: 'stalled', type: 'info', fromNs: this.#lookedAt });
     }
     this.#lookedAt = now;
-    for (const watched of this.#watched) {
-      const deadlineNs = deadlineOf(watched.hold);
-      if (deadlineNs - watched.deadlineNs < MOVED_NS) continue;
-      watched.deadlineNs = deadlineNs;
-      this.record({ ...watched.about, op: 'held', type: 'info', deadlineNs });
-    }
+    for (const watched of this.#watched) this.#lookAt(watched);
+  }
+
+  #lookAt(watched: Watched): void {
+    const { hold, abouts } = watched;
+    const readAtNs = nowNs();
+    const { remainingMs = Number.POSITIVE_INFINITY } = hold;
+    // Past the deadline what is read is the present, and after a pause in between it is too early.
+    if (remainingMs === 0 || nowNs() - readAtNs > MOVED_NS) return;
+    const deadlineNs = readAtNs + remainingMs * 1e6;
+    if (!Number.isFinite(deadlineNs) || Math.abs(deadlineNs - watched.deadlineNs) < MOVED_NS) return;
+    watched.deadlineNs = deadlineNs;
+    this.#recordAll(abouts, { op: 'held', type: 'info', deadlineNs });
   }
 }
 
 /** Read before what remains: a pause in between may only make the deadline earlier. */
 function deadlineOf(hold: Holdable): number {
   const readAtNs = nowNs();
-  return readAtNs + hold.remainingMs * 1e6;
+  return readAtNs + (hold.remainingMs ?? Number.POSITIVE_INFINITY) * 1e6;
 }
 
 /** The events of a file that recorders appended to; a last line cut short by a kill is left out. */

@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lock } from '../../../src/index.ts';
+import { Recorder } from '../../../src/testing/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { fileRecorder, nowNs } from '../support/history.ts';
 import { KINDS } from '../support/kinds.ts';
 import { openWay, type Place, type Way } from '../support/ways.ts';
 
@@ -27,7 +27,7 @@ export interface StormSettings {
 
 const settings = JSON.parse(process.argv[2] as string) as StormSettings;
 const { proc, name, leaseMs } = settings;
-const record = fileRecorder(settings.historyFile, proc);
+const recorder = Recorder.toFile(settings.historyFile, proc);
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
 
@@ -38,30 +38,18 @@ const lock: Lock = found.get(client, name);
 let entries = 0;
 
 async function visit(worker: number): Promise<void> {
-  const here = { worker, key: name };
-  record({ ...here, op: 'acquire', type: 'invoke' });
-  const hold = await lock
-    .tryLock({ waitMs: 1_500, ...(leaseMs !== undefined && { leaseMs }) })
-    .catch(() => undefined);
-  if (hold === undefined || hold === null) {
-    record({ ...here, op: 'acquire', type: hold === null ? 'fail' : 'info' });
-    return;
-  }
-  const held = { ...here, hold: hold.owner };
-  // Read before what remains: a pause in between may only make the deadline earlier.
-  const readAt = nowNs();
-  const deadlineNs = leaseMs === undefined ? undefined : readAt + hold.remainingMs * 1e6;
-  record({ ...held, op: 'acquire', type: 'ok', deadlineNs });
-  hold.signal.addEventListener('abort', () => record({ ...held, op: 'lost', type: 'info' }));
+  const options = { waitMs: 1_500, ...(leaseMs !== undefined && { leaseMs }) };
+  const request = { worker: `${worker}`, key: name, kind: 'lock', ...options } as const;
+  const recorded = await recorder.acquire(request, () => lock.tryLock(options)).catch(() => null);
+  if (recorded === null) return;
+  const { hold } = recorded;
   const count = Number(readFileSync(settings.counterFile, 'utf8'));
   await sleep(Math.random() * 5);
   if (hold.remainingMs > 0) {
     writeFileSync(settings.counterFile, String(count + 1));
     entries += 1;
   }
-  record({ ...held, op: 'unlock', type: 'invoke' });
-  const released = await hold.unlock().catch(() => undefined);
-  record({ ...held, op: 'unlock', type: released === undefined ? 'info' : released ? 'ok' : 'fail' });
+  await recorded.release(() => hold.unlock()).catch(() => undefined);
 }
 
 async function storm(): Promise<void> {
@@ -75,6 +63,11 @@ async function storm(): Promise<void> {
 
 onOrder(({ order }) => {
   if (order === 'storm') void storm();
-  if (order === 'close') void close().then(() => tell({ closed: true, entries, unhandled }));
+  if (order === 'close') {
+    void close().then(() => {
+      recorder.close();
+      tell({ closed: true, entries, unhandled });
+    });
+  }
 });
 tell({ ready: true });

@@ -5,10 +5,10 @@
 import { expect } from 'vitest';
 import type { Hold, Holdfast, Lock } from '../../../src/index.ts';
 import { lockChannel, readWriteChannel } from '../../../src/keys.ts';
-import type { TestServer } from '../../../src/testing/index.ts';
+import type { RecordedHold, Recorder, TestServer, Violation } from '../../../src/testing/index.ts';
 import { eventually } from '../../harness/wait.ts';
 import { type Settled, timed } from './arena.ts';
-import { check, type HistoryEvent, recorder, type Violation } from './history.ts';
+import { Journal } from './journal.ts';
 
 export interface Duelists {
   readonly title: string;
@@ -33,22 +33,22 @@ async function listeners(server: TestServer, key: string): Promise<number> {
 export class Duel {
   readonly title: string;
   readonly name: string;
-  readonly hold: Hold;
   /** How the waiter's wish ended, from the moment it waited. */
   readonly waiting: Promise<Settled>;
-  readonly #events: HistoryEvent[];
+  readonly #held: RecordedHold<Hold>;
+  readonly #journal: Journal;
   #hasEntered = false;
 
   private constructor(
     { title, name }: Duelists,
-    hold: Hold,
-    events: HistoryEvent[],
-    entering: Promise<Hold>,
+    held: RecordedHold<Hold>,
+    journal: Journal,
+    entering: Promise<RecordedHold<Hold>>,
   ) {
     this.title = title;
     this.name = name;
-    this.hold = hold;
-    this.#events = events;
+    this.#held = held;
+    this.#journal = journal;
     this.waiting = timed(entering);
     // Who asks whether it has entered also asks for how it went.
     entering.then(
@@ -62,11 +62,16 @@ export class Duel {
   /** Resolves when the one holds it, and the other listens on `server` for its release. */
   static async begin(who: Duelists, server: TestServer): Promise<Duel> {
     const { name, holder, waiter, get = (client) => client.getLock(name) } = who;
-    const events: HistoryEvent[] = [];
-    const hold = await enter(get(holder, name), events, 0);
-    const duel = new Duel(who, hold, events, enter(get(waiter, name), events, 1));
+    const journal = new Journal();
+    const recorder = journal.recorder();
+    const held = await enter(get(holder, name), recorder, 'holder');
+    const duel = new Duel(who, held, journal, enter(get(waiter, name), recorder, 'waiter'));
     await eventually(async () => (await listeners(server, name)) > 0);
     return duel;
+  }
+
+  get hold(): Hold {
+    return this.#held.hold;
   }
 
   /** Whether the waiter believes to have it. */
@@ -76,20 +81,20 @@ export class Duel {
 
   /** The holder leaves; answers whether it had it until then. */
   release(): Promise<boolean> {
-    return leave(this.hold, this.name, this.#events);
+    return leave(this.#held);
   }
 
   /** The waiter comes in, within this time, and leaves. */
   async finish(withinMs: number): Promise<Settled> {
     const entered = await Promise.race([this.waiting, timed(tooLate(this.name, withinMs))]);
     if (entered.error !== undefined) throw entered.error;
-    await leave(entered.value as Hold, this.name, this.#events);
+    await leave(entered.value as RecordedHold<Hold>);
     return entered;
   }
 
   /** Everything in it that was not allowed. */
-  violations(): Violation[] {
-    return check(this.#events);
+  violations(): readonly Violation[] {
+    return this.#journal.violations();
   }
 
   /** How often two believed to have it at the same time. */
@@ -118,27 +123,11 @@ async function tooLate(name: string, withinMs: number): Promise<never> {
   throw new Error(`The waiter of ${name} did not come in within ${withinMs} ms`);
 }
 
-async function enter(lock: Lock, events: HistoryEvent[], worker: number): Promise<Hold> {
-  const record = recorder(events);
-  const key = lock.name;
-  record({ worker, key, op: 'acquire', type: 'invoke' });
-  try {
-    const hold = await lock.lock();
-    record({ worker, key, op: 'acquire', type: 'ok', hold: hold.owner });
-    hold.signal.addEventListener('abort', () =>
-      record({ worker, key, op: 'lost', type: 'info', hold: hold.owner }),
-    );
-    return hold;
-  } catch (error) {
-    record({ worker, key, op: 'acquire', type: 'fail' });
-    throw error;
-  }
+async function enter(lock: Lock, recorder: Recorder, worker: string): Promise<RecordedHold<Hold>> {
+  const request = { worker, key: lock.name, kind: 'lock' } as const;
+  return (await recorder.acquire(request, () => lock.lock())) as RecordedHold<Hold>;
 }
 
-async function leave(hold: Hold, key: string, events: HistoryEvent[]): Promise<boolean> {
-  const record = recorder(events);
-  record({ worker: 0, key, op: 'unlock', type: 'invoke', hold: hold.owner });
-  const released = await hold.unlock();
-  record({ worker: 0, key, op: 'unlock', type: released ? 'ok' : 'fail', hold: hold.owner });
-  return released;
+function leave(held: RecordedHold<Hold>): Promise<boolean> {
+  return held.release(() => held.hold.unlock());
 }

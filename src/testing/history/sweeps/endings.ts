@@ -1,0 +1,83 @@
+/**
+ * Everything ends: every call settles, every hold is given back or lost, nothing is left at the end, and no owner
+ * field comes again.
+ */
+import type { Call, Digest, HoldStory } from '../digest.ts';
+import type { Violation } from '../verdict.ts';
+import { type Case, named, violation } from './sweep.ts';
+
+export function checkEndings({ digest }: Case): Violation[] {
+  return [...hung(digest), ...leaks(digest), ...reused(digest)];
+}
+
+/** Sound: the history is whole, and a live process lets no call go unanswered. */
+function hung(digest: Digest): Violation[] {
+  const isHung = (call: Call) => digest.endOf(call) === Number.POSITIVE_INFINITY;
+  return digest.calls.filter(isHung).map(({ invoke: { proc, worker, op, key, atNs, hold } }) => ({
+    kind: 'hung',
+    key,
+    text: `${proc}/${worker} asked to ${op} "${key}" at ${digest.at(atNs)} and never got an answer`,
+    fromNs: atNs,
+    toNs: digest.endNs,
+    holds: hold === undefined ? [] : [hold],
+    procs: [proc],
+  }));
+}
+
+/** Sound: a worker gives back all that it takes, and a client that is closed tells its holders so. */
+function leaks(digest: Digest): Violation[] {
+  const found: Violation[] = [];
+  for (const hold of digest.holds) {
+    const { lost, release, proc, key, grantedNs } = hold;
+    if (lost !== undefined || release !== undefined || Number.isFinite(digest.diedNs(proc))) continue;
+    const text = `${named(hold)} took "${key}" at ${digest.at(grantedNs)}, and neither gave it back nor lost it`;
+    found.push(violation('leak', [hold], [grantedNs, digest.endNs], text));
+  }
+  for (const { key, lefts } of digest.keys.values()) {
+    for (const { what, atNs, proc } of lefts) {
+      if (what === undefined) continue;
+      const text = `At the end there was still: ${what}`;
+      found.push({ kind: 'leak', key, text, fromNs: atNs, toNs: atNs, holds: [], procs: [proc] });
+    }
+  }
+  return found;
+}
+
+interface Use {
+  readonly first: HoldStory;
+  endNs: number;
+}
+
+/**
+ * Sound: an owner field is one tenure's. Handles share it by re-entering, or when one passes the lock on to the next
+ * inside a process; then no other owner comes in between. A field that is free, and granted again after another
+ * owner's turn, is used for a second tenure; so is one that two processes have.
+ */
+function reused(digest: Digest): Violation[] {
+  const found: Violation[] = [];
+  for (const { holds } of digest.keys.values()) {
+    const uses = new Map<string, Use>();
+    let [last, other]: (HoldStory | undefined)[] = [];
+    for (const hold of holds) {
+      const { owner } = hold;
+      if (owner === undefined) continue;
+      if (last !== undefined && last.owner !== owner) other = last;
+      const use = uses.get(owner);
+      const isAgain = use !== undefined && other !== undefined && other.grantedNs > use.endNs;
+      if (use !== undefined && (isAgain || use.first.proc !== hold.proc)) {
+        const text =
+          `The owner ${owner} of ${named(use.first)} was granted "${hold.key}" again at ` +
+          `${digest.at(hold.grantedNs)}, as ${named(hold)}`;
+        found.push(violation('owner-reused', [use.first, hold], [use.first.grantedNs, hold.grantedNs], text));
+      }
+      uses.set(owner, { first: use?.first ?? hold, endNs: Math.max(use?.endNs ?? 0, endOf(hold)) });
+      last = hold;
+    }
+  }
+  return found;
+}
+
+function endOf({ lost, release }: HoldStory): number {
+  const ends = [lost?.atNs, release?.invoke.atNs].filter((end) => end !== undefined);
+  return ends.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...ends);
+}
