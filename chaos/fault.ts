@@ -1,10 +1,15 @@
 /**
  * What a fault is, and what it may touch: the servers of a stage, the links to them, the processes that work there.
  */
-import type { FaultProxy, TestServer } from '../src/testing/index.ts';
+import type { FaultProxy, TestServer, ViolationKind } from '../src/testing/index.ts';
+import type { MovableClock } from '../tests/harness/clock-shim.ts';
 import type { Random } from './random.ts';
 
+/** Arrangements of servers that a run starts. */
 export type StageName = 'one' | 'replicas' | 'sentinel' | 'cluster' | 'masters';
+
+/** The same, and a server that the user has started. */
+export type AnyStageName = StageName | 'given';
 
 /** How a worker process reaches a stage. It travels as JSON. */
 export type StageTarget =
@@ -19,7 +24,7 @@ export type StageTarget =
 
 /** Servers in one arrangement, started for one cell. */
 export interface Stage extends AsyncDisposable {
-  readonly name: StageName;
+  readonly name: AnyStageName;
   readonly target: StageTarget;
   /** Every data server, dead or alive; not the Sentinels. */
   readonly servers: readonly TestServer[];
@@ -44,6 +49,8 @@ export interface Victim {
   resume(): void;
   /** Blocks its event loop. Resolves when the order is given. */
   block(ms: number): void;
+  /** The clocks it lives by, when it was started with their environment. */
+  readonly clock?: Pick<MovableClock, 'shift' | 'suspend'> | undefined;
 }
 
 /** How the workers' clients are set up. */
@@ -63,7 +70,7 @@ export interface Scene<S extends Stage = Stage> {
 
 /** Where a promise ends: which violations a fault may cause, and why, in one sentence. */
 export interface Exemption {
-  readonly violations: readonly string[];
+  readonly violations: readonly ViolationKind[];
   readonly why: string;
 }
 
@@ -72,7 +79,7 @@ export interface Fault {
   readonly name: string;
   /** The rows of the matrix that it injects. */
   readonly rows: readonly number[];
-  readonly stages: readonly StageName[];
+  readonly stages: readonly AnyStageName[];
   /** Holders may lose their holds on the server by it. */
   readonly removesHolds?: boolean;
   /** What it breaks in this mode, and cannot but break. Undefined: nothing. */
