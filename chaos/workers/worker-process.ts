@@ -1,0 +1,126 @@
+/**
+ * A worker process: some workers that use locks until they are told to stop, and record what they see.
+ *
+ * The nemesis may stop, kill or block it at any point. What it recorded before is on disk by then.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { LeaseLostError } from '../../src/index.ts';
+import { Recorder } from '../../src/testing/history/recorder.ts';
+import { onOrder, tell } from '../../tests/harness/in-child.ts';
+import { Random } from '../random.ts';
+import { WitnessClient } from '../witness/client.ts';
+import { type Connected, connectTo } from './connect.ts';
+import type { Farewell, Order, StormOrder, WorkerSettings } from './settings.ts';
+import { visitOf, weigh } from './visits/index.ts';
+import { BrokenPromiseError } from './visits/input.ts';
+import { pause, type VisitContext } from './visits/visit.ts';
+
+const settings = JSON.parse(process.argv[2] ?? '{}') as WorkerSettings;
+/** A socket is there for a moment after it was closed. */
+const SOCKETS_CLOSE_WITHIN_MS = 3_000;
+const broken: string[] = [];
+
+process.on('unhandledRejection', (reason) => {
+  broken.push(`An unhandled rejection: ${reason instanceof Error ? reason.stack : String(reason)}`);
+});
+
+const witness = await WitnessClient.connect(settings.witness);
+const connected = await connect();
+const [client] = connected.clients;
+if (client === undefined) throw new Error('There is nothing to connect to');
+
+let storming: Promise<void> = Promise.resolve();
+let over = new AbortController();
+
+/** A process that takes the place of a dead one may come while the servers are away. */
+async function connect(): Promise<Connected> {
+  for (;;) {
+    try {
+      return await connectTo(settings.target, settings.way, settings.options);
+    } catch {
+      await pause(100);
+    }
+  }
+}
+
+async function work(context: VisitContext, order: StormOrder): Promise<void> {
+  const { random } = context;
+  const names = weigh(order.visits);
+  while (!over.signal.aborted) {
+    try {
+      await visitOf(random.pick(names))(context);
+    } catch (error) {
+      if (error instanceof BrokenPromiseError) broken.push(error.message);
+      // A server that refuses at once would be asked in a tight loop.
+      if (!(error instanceof LeaseLostError)) await pause(random.between(1, 30));
+    }
+  }
+}
+
+async function storm(order: StormOrder): Promise<void> {
+  over = new AbortController();
+  const recorder = Recorder.toFile(order.historyFile, settings.proc);
+  const workers = Array.from({ length: settings.workers }, (_, index) =>
+    work(
+      {
+        clients: connected.clients,
+        client: client as NonNullable<typeof client>,
+        recorder,
+        witness,
+        random: new Random(`${order.seed}/${settings.proc}/${index}`),
+        worker: `w${index}`,
+        prefix: order.prefix,
+        watchdogMs: settings.options.watchdogMs ?? 30_000,
+        over: over.signal,
+      },
+      order,
+    ),
+  );
+  await Promise.all(workers);
+  recorder.close();
+}
+
+async function close(): Promise<void> {
+  await connected.close();
+  witness.close();
+  const endsAt = performance.now() + SOCKETS_CLOSE_WITHIN_MS;
+  while (leaked().length > 0 && performance.now() < endsAt) await setTimeout(20, undefined, { ref: false });
+  const farewell: Farewell = { closed: true, broken, resources: leaked() };
+  tell({ ...farewell });
+}
+
+/** What keeps the process alive, but for its standard streams, through which it talks to the runner. */
+function leaked(): string[] {
+  return process.getActiveResourcesInfo().filter((kind) => !/^(Pipe|TTY|FSReq|Immediate)/.test(kind));
+}
+
+onOrder((message) => {
+  const order = message as unknown as Order;
+  switch (order.order) {
+    case 'storm':
+      storming = storm(order);
+      break;
+    case 'calm':
+      over.abort();
+      void storming.then(() => tell({ calm: true, broken }));
+      break;
+    case 'block':
+      block(order.ms);
+      break;
+    case 'end':
+      if (order.how === 'exit') process.exit(7);
+      process.nextTick(() => {
+        throw new Error('An error that nothing catches');
+      });
+      break;
+    case 'close':
+      void close();
+  }
+});
+
+function block(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+tell({ ready: true });
