@@ -102,11 +102,9 @@ function at(otherServer: OtherServer): Project[] {
 
 /** Faults that are the same whatever the server is. */
 const FAULTS_OF_CLIENTS = [
-  'history',
   'identity',
   'input',
   'multi-lock-order',
-  'mutants',
   'pending-call',
   'process',
   'red-lock-storm',
@@ -156,6 +154,9 @@ export const PROJECTS: readonly Project[] = [
   { name: 'lua', tier: 'default', files: LUA },
   { name: 'kit', tier: 'default', files: ['kit/*.test.ts'] },
   { name: 'harness', tier: 'all', files: ['harness/*.test.ts'] },
+  { name: 'nemesis', tier: 'all', files: ['nemesis/*.test.ts'] },
+  { name: 'mutants', tier: 'all', files: ['mutants/*.test.ts'] },
+  { name: 'model-checking', tier: 'all', files: ['model-checking/*.test.ts'] },
   { name: 'model', tier: 'default', files: ['model/*.test.ts'], provide: { modelRuns: 'few' } },
   { name: 'model:thorough', tier: 'all', files: ['model/*.test.ts'], provide: { modelRuns: 'many' } },
   { name: 'docs', tier: 'default', files: ['examples/*.test.ts', 'interop/*.test.ts'] },
