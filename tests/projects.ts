@@ -117,6 +117,7 @@ const FAULTS_OF_CLIENTS = [
 /** Faults at replicas, Sentinels and Clusters. */
 const FAILOVERS = [
   'cluster-acks',
+  'cluster-close',
   'cluster-failover',
   'demoted-primary',
   'failover',

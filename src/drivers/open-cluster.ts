@@ -51,7 +51,8 @@ function settings(target: ClusterTarget, commandTimeoutMs: number) {
     retryDelayOnTryAgain: 0,
     maxRedirections: MAX_REDIRECTIONS,
     slotsRefreshTimeout: shareMs(commandTimeoutMs),
-    slotsRefreshInterval: REFRESH_EVERY_MS,
+    // The timer of ioredis goes on after a client that is closed during a refresh; see `refreshRegularly`.
+    slotsRefreshInterval: 0,
     clusterRetryStrategy: reconnectDelayMs,
     // Certificates are made out to names: they are not turned into addresses.
     dnsLookup: (host: string, callback: (error: null, address: string) => void) => callback(null, host),
@@ -84,7 +85,18 @@ export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: O
     throw cannotConnect(`the Cluster at ${listed(seeds)}`, reason ?? cause);
   }
   client.off('node error', note);
-  return ioredisClusterDriver(client, () => disconnect(client));
+  const stopRefreshing = refreshRegularly(client);
+  return ioredisClusterDriver(client, () => {
+    stopRefreshing();
+    return disconnect(client);
+  });
+}
+
+/** Has it asked again and again who has which slots. Answers how to stop that. */
+function refreshRegularly(client: Cluster): () => void {
+  const timer = setInterval(() => client.refreshSlotsCache(() => {}), REFRESH_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /** Makes a node of ours of one that ioredis has just learned of. */
