@@ -61,12 +61,14 @@ export class Duel {
 
   /** Resolves when the one holds it, and the other listens on `server` for its release. */
   static async begin(who: Duelists, server: TestServer): Promise<Duel> {
-    const { name, holder, waiter, get = (client) => client.getLock(name) } = who;
+    const { title, name, holder, waiter, get = (client) => client.getLock(name) } = who;
     const journal = new Journal();
     const recorder = journal.recorder();
     const held = await enter(get(holder, name), recorder, 'holder');
     const duel = new Duel(who, held, journal, enter(get(waiter, name), recorder, 'waiter'));
     await eventually(async () => (await listeners(server, name)) > 0);
+    // From here on something happens to the servers: a renewal that fails is no fault of the client.
+    recorder.record({ worker: '', key: '', op: 'fault', type: 'invoke', what: title });
     return duel;
   }
 
