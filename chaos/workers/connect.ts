@@ -42,7 +42,7 @@ async function connectOne(target: SharedTarget, way: Way, options: ClientOptions
   const client = Holdfast.from(redis, options);
   const close = async () => {
     await client.close();
-    disconnect();
+    await disconnect();
   };
   return { client: quiet(client), close };
 }
@@ -67,7 +67,7 @@ function ownTarget(target: SharedTarget) {
 
 interface OpenedRedis {
   readonly redis: unknown;
-  disconnect(): void;
+  disconnect(): Promise<void>;
 }
 
 async function openIoredis(target: SharedTarget): Promise<OpenedRedis> {
@@ -80,7 +80,7 @@ async function openIoredis(target: SharedTarget): Promise<OpenedRedis> {
         : // BullMQ's setting: a command is resent until it is answered.
           new Redis({ host: target.host, port: target.port, maxRetriesPerRequest: null });
   redis.on('error', () => {});
-  const disconnect = () => redis.disconnect();
+  const disconnect = async () => redis.disconnect();
   await orDisconnect(redis.ping(), disconnect);
   return { redis, disconnect };
 }
@@ -95,17 +95,17 @@ async function openNodeRedis(target: SharedTarget): Promise<OpenedRedis> {
         ? createSentinel({ name: target.name, sentinelRootNodes: [...target.sentinels] })
         : createClient(url(target));
   redis.on('error', () => {});
-  const disconnect = () => redis.destroy();
+  const disconnect = async () => redis.destroy();
   await orDisconnect(redis.connect(), disconnect);
   return { redis, disconnect };
 }
 
 /** A client that does not get in would go on trying by itself. */
-async function orDisconnect(opening: Promise<unknown>, disconnect: () => void): Promise<void> {
+async function orDisconnect(opening: Promise<unknown>, disconnect: () => Promise<void>): Promise<void> {
   try {
     await opening;
   } catch (error) {
-    disconnect();
+    await disconnect();
     throw error;
   }
 }
