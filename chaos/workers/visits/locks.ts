@@ -148,7 +148,7 @@ function withoutOwner(hold: Hold): Holdable {
 
 /**
  * Sections: inside one, siblings that run at the same time take turns, and work that outlives it is a stranger. What
- * siblings exclude each other from is recorded under a name of its own, since the outer section is inside as well.
+ * siblings exclude each other from is recorded under another name, since the outer section is inside as well.
  */
 export const sections: Visit = async (context) => {
   const { client, recorder, random, worker } = context;
