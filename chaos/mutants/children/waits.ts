@@ -2,27 +2,19 @@
  * Waits for a lock whose lease is running out, and has nothing else to do: `waits.ts <url> <history> <timers>`. Its sockets
  * do not keep it alive, so only timers can; with `background` timers nothing does.
  */
-import { Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { Holdfast } from '../../../src/index.ts';
 import { Recorder } from '../../../src/testing/history/recorder.ts';
+import { watchSockets } from '../../../tests/harness/loose-sockets.ts';
 
 const [url = '', file = '', timers = ''] = process.argv.slice(2);
 const LEASE_MS = 500;
 const REQUEST = { worker: 'w', key: 'invoice:42', kind: 'lock' } as const;
 
-/** All sockets, until the process lets go of them; undefined from then on. */
-let sockets: Set<Socket> | undefined = new Set();
-const { connect } = Socket.prototype;
-Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
-  Reflect.apply(connect, this, args);
-  sockets?.add(this) ?? this.unref();
-  return this;
-} as typeof connect;
+const letGoOfSockets = watchSockets();
 
 function letGo(): void {
-  for (const socket of sockets ?? []) socket.unref();
-  sockets = undefined;
+  letGoOfSockets();
   if (timers !== 'background') return;
   const { setTimeout } = globalThis;
   globalThis.setTimeout = ((...args: Parameters<typeof setTimeout>) =>

@@ -2,29 +2,17 @@
  * Makes one call, tells how it settled, and then ends because nothing is left to do: `pending.ts <url> <name> <call>`.
  * While it waits for that call its sockets do not keep it alive, so that only timers can.
  */
-import { Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { Holdfast } from '../../../src/index.ts';
 import { tell } from '../../harness/in-child.ts';
+import { watchSockets } from '../../harness/loose-sockets.ts';
 
 const [url = '', name = '', call = ''] = process.argv.slice(2);
 const SHORT_MS = 300;
 const OPTIONS = { commandTimeoutMs: 800 };
 
-/** All sockets, until they are let go of; undefined from then on. */
-let sockets: Set<Socket> | undefined = new Set();
-const { connect } = Socket.prototype;
-Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
-  Reflect.apply(connect, this, args);
-  sockets?.add(this) ?? this.unref();
-  return this;
-} as typeof connect;
-
-function letGoOfSockets(): void {
-  for (const socket of sockets ?? []) socket.unref();
-  sockets = undefined;
-}
+const letGoOfSockets = watchSockets();
 
 function open() {
   const redis = new Redis(url);
