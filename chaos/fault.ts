@@ -1,9 +1,10 @@
 /**
  * What a fault is, and what it may touch: the servers of a stage, the links to them, the processes that work there.
  */
+
+import type { Random } from '../src/testing/history/random.ts';
 import type { FaultProxy, TestServer, ViolationKind } from '../src/testing/index.ts';
 import type { MovableClock } from '../tests/harness/clock-shim.ts';
-import type { Random } from './random.ts';
 
 /** Arrangements of servers that a run starts. */
 export type StageName = 'one' | 'replicas' | 'sentinel' | 'cluster' | 'masters';

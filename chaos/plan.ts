@@ -2,10 +2,11 @@
  * What a run does, from its seed alone: which stages are set up on which server, which storms they see, and when
  * which fault strikes. Timing on the machine differs from run to run; the plan does not.
  */
+
+import { Random } from '../src/testing/history/random.ts';
 import type { ViolationKind } from '../src/testing/index.ts';
 import type { AnyStageName, Fault } from './fault.ts';
 import { MODES, type ModeName } from './modes.ts';
-import { Random } from './random.ts';
 import { LOCK_VISITS, SHARED_VISITS, type VisitName } from './workers/visits/index.ts';
 
 export const SERVERS = ['redis-7', 'valkey-8'] as const;

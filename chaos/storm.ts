@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Holdfast } from '../src/index.ts';
 import { checkHistory } from '../src/testing/history/check.ts';
 import type { HistoryEvent } from '../src/testing/history/event.ts';
+import { Random } from '../src/testing/history/random.ts';
 import { Recorder, readHistory } from '../src/testing/history/recorder.ts';
 import type { CheckBounds, Verdict, Violation } from '../src/testing/history/verdict.ts';
 import type { Mode, Scene, Stage } from './fault.ts';
@@ -13,7 +14,6 @@ import { fairNames, passBy, provide, recordLeaks, recordPermits, sweep } from '.
 import { clientOptions, graceMs } from './modes.ts';
 import type { Cell, Strike } from './plan.ts';
 import { watchQueues } from './queue-watch.ts';
-import { Random } from './random.ts';
 import { connectTo } from './workers/connect.ts';
 import type { Crew } from './workers/crew.ts';
 

@@ -1,8 +1,9 @@
 /** The network between workers and servers: silent, refusing, slow, in pieces, with connections that break. */
+
+import type { Random } from '../../src/testing/history/random.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import { answerOf } from '../../tests/harness/server-answers.ts';
 import type { Fault, Scene, StageName } from '../fault.ts';
-import type { Random } from '../random.ts';
 import { defineFault, repeatedly } from './define.ts';
 import { some, upPrimaries } from './pick.ts';
 

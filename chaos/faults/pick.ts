@@ -1,7 +1,8 @@
 /** What there is to strike. A fault that finds nothing, because others have struck before, does nothing. */
+
+import type { Random } from '../../src/testing/history/random.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import type { Scene, Victim } from '../fault.ts';
-import type { Random } from '../random.ts';
 import { isUp } from '../stages/restart.ts';
 
 /** The primaries that run. */

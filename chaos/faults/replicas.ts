@@ -1,10 +1,10 @@
 /** A primary with replicas: it dies, is cut off, is demoted; its replicas stall, or only look like replicas. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../src/testing/history/random.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { answerOf, infoOf } from '../../tests/harness/server-answers.ts';
 import { eventually } from '../../tests/harness/wait.ts';
 import type { Fault, Scene } from '../fault.ts';
-import type { Random } from '../random.ts';
 import { obeys } from '../stages/repair.ts';
 import { type Member, ReplicasStage } from '../stages/replicas.ts';
 import { offsetOf } from '../stages/replication.ts';

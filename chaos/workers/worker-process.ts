@@ -5,9 +5,9 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { LeaseLostError } from '../../src/index.ts';
+import { Random } from '../../src/testing/history/random.ts';
 import { Recorder } from '../../src/testing/history/recorder.ts';
 import { onOrder, tell } from '../../tests/harness/in-child.ts';
-import { Random } from '../random.ts';
 import { WitnessClient } from '../witness/client.ts';
 import { type Connected, connectTo } from './connect.ts';
 import type { Farewell, Order, StormOrder, WorkerSettings } from './settings.ts';

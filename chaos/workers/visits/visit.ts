@@ -1,8 +1,8 @@
 /** What a visit has at hand, and the small steps that most visits share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Holdfast } from '../../../src/index.ts';
+import type { Random } from '../../../src/testing/history/random.ts';
 import type { Holdable, RecordedHold, Recorder } from '../../../src/testing/history/recorder.ts';
-import type { Random } from '../../random.ts';
 import type { WitnessClient } from '../../witness/client.ts';
 import type { Counter } from '../../witness/service.ts';
 

@@ -17,7 +17,7 @@ import {
   semaphore,
 } from './models.ts';
 import { groupMembers, maybeUntilNs, surelyOverNs } from './occupancy.ts';
-import { Seeded } from './seeded.ts';
+import { Random } from './random.ts';
 import { Spans } from './spans.ts';
 import type { CheckBounds } from './verdict.ts';
 
@@ -72,12 +72,12 @@ export class Sampler {
     const keys = [...this.#digest.keys.values()].filter(
       (key) => modelOf(key, this.#digest.endNs) !== undefined,
     );
-    const random = new Seeded(seed);
+    const random = new Random(seed);
     const picked: Sample[] = [];
     // Some places give no sample; they are not looked for without end.
     for (let tries = 0; picked.length < samples && tries < 4 * samples && keys.length > 0; tries += 1) {
-      const key = keys[random.below(keys.length)] as KeyDigest;
-      const sample = this.#near(key, random.below(key.calls.acquire.length));
+      const key = keys[random.integer(0, keys.length - 1)] as KeyDigest;
+      const sample = this.#near(key, random.integer(0, key.calls.acquire.length - 1));
       if (sample !== undefined) picked.push(sample);
     }
     return picked;

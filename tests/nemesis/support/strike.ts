@@ -1,7 +1,7 @@
 /** Has a fault strike a stage, sees it, ends it, and sees the stage serve again. */
 import { expect } from 'vitest';
 import type { Fault, Mode, Scene, Stage, Victim } from '../../../chaos/fault.ts';
-import { Random } from '../../../chaos/random.ts';
+import { Random } from '../../../src/testing/history/random.ts';
 import { LEASE_MS, serves } from './serving.ts';
 import type { Observation } from './sight.ts';
 

@@ -1,6 +1,6 @@
 /** Random numbers that come again with their seed. */
 import { describe, expect, it } from 'vitest';
-import { Random } from '../../../chaos/random.ts';
+import { Random } from '../../../../src/testing/history/random.ts';
 
 const draw = (random: Random, count = 1_000) => Array.from({ length: count }, () => random.next());
 
