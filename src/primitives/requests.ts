@@ -4,7 +4,6 @@
  * Every request has an id that is never used again and a key under which the script remembers its answer;
  * asked again, the server answers from memory. Acquiring, which can be given up, is left to its primitive.
  */
-import { classify } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { endedKey } from '../keys.ts';
 import { LATE_MS } from '../runtime/bar.ts';
@@ -77,8 +76,7 @@ export class Requests {
     try {
       return await this.#changeOnce(verb, memory, call);
     } catch (error) {
-      const goesOn = evenIfNotRun ? classify(error) !== 'refused' : error instanceof OutcomeUnknownError;
-      if (goesOn) this.#settle(verb, since, () => call(memory));
+      if (evenIfNotRun || error instanceof OutcomeUnknownError) this.#settle(verb, since, () => call(memory));
       throw error;
     }
   }

@@ -55,17 +55,24 @@ export class Settler {
 
   async #repeat(what: string, until: number, call: () => Promise<unknown>): Promise<void> {
     const backoff = new Backoff(50, 1_000);
+    let isTold = false;
+    const tell = (error: unknown) => {
+      if (!isTold) this.#report('error', { error, during: what });
+      isTold = true;
+    };
     for (;;) {
       try {
         await call();
         return;
       } catch (error) {
-        if (classify(error) !== 'refused' && !this.#closed) {
+        // A refusal is told at once, for only a person can end it; once a password or a rule is set right, it runs.
+        if (classify(error) === 'refused') tell(error);
+        if (!this.#closed) {
           await new Promise<void>((resolve) => this.#clock.inBackground(backoff.next(), resolve));
           if (this.#closed) return;
           if (serverTime(this.#clock) < until) continue;
         }
-        this.#report('error', { error, during: what });
+        tell(error);
         return;
       }
     }

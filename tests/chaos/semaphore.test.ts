@@ -205,6 +205,29 @@ describeWithProcess('semaphore: no answer to a release', () => {
       await eventually(async () => (await freeOn(server, name)) === 3);
     });
 
+    it('and its rights are taken away meanwhile: the permits come back when it has them again', async () => {
+      const { server, proxy, name, client, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
+      const { error: errors } = listenTo(client);
+      await semaphore.acquire(2);
+      proxy.blackhole();
+      expect((await timed(semaphore.release(2))).error).toBeInstanceOf(OutcomeUnknownError);
+      await server.command('ACL', 'SETUSER', 'default', 'resetkeys');
+      await proxy.heal();
+      await eventually(() => errors.some(({ during }) => during === `release "${name}"`));
+      await server.command('ACL', 'SETUSER', 'default', '~*');
+      await eventually(async () => (await freeOn(server, name)) === 5);
+      expect(errors).toHaveLength(1);
+    });
+
+    it('of withPermit, whose rights are taken away: the permit comes back when it has them again', async () => {
+      const { server, name, client, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
+      const { error: errors } = listenTo(client);
+      await semaphore.withPermit(() => server.command('ACL', 'SETUSER', 'default', 'resetkeys'));
+      expect(errors.map(({ during }) => during)).toContain(`release "${name}"`);
+      await server.command('ACL', 'SETUSER', 'default', '~*');
+      await eventually(async () => (await freeOn(server, name)) === 5);
+    });
+
     it('of withPermit: its result counts, the failure is reported, and the permit comes back', async () => {
       const { server, proxy, name, client, semaphore } = await stage(way, 2, COMMAND_TIMEOUT_MS);
       const { error } = listenTo(client);

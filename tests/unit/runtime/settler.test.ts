@@ -59,26 +59,36 @@ describe('Settler', () => {
     },
   );
 
-  it('does not repeat what the server refuses', async () => {
+  it('tells a refusal at once, and repeats until it is lifted', async () => {
     const { clock, reports, settler } = setUp();
     const error = refusal();
     let calls = 0;
     settler.settle('release "x"', 30_000, async () => {
       calls += 1;
-      throw error;
+      if (calls < 4) throw error;
     });
-    await clock.advance(30_000);
-    expect(calls).toBe(1);
+    await clock.advance(0);
     expect(reports.of('error')).toEqual([{ error, during: 'release "x"' }]);
+    await clock.advance(30_000);
+    expect(calls).toBe(4);
+    expect(reports.of('error')).toHaveLength(1);
+  });
+
+  it('tells a refusal that is never lifted once', async () => {
+    const { clock, reports, settler } = setUp();
+    settler.settle('release "x"', 5_000, () => Promise.reject(refusal()));
+    await clock.advance(10_000);
+    expect(reports.of('error')).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it('is drained when every task has ended, however it ended', async () => {
     const { clock, settler } = setUp();
     const answer = defer();
     settler.settle('a', 30_000, () => answer.promise);
-    settler.settle('b', 30_000, () => Promise.reject(refusal()));
+    settler.settle('b', 1_000, () => Promise.reject(refusal()));
     const drained = watchPromise(settler.drained());
-    await clock.advance(0);
+    await clock.advance(2_000);
     expect(drained.state).toBe('pending');
     answer.resolve();
     await clock.advance(0);
