@@ -24,7 +24,10 @@ export class PacedPipe {
   }
 
   send(bytes: Buffer): void {
-    if (bytes.length > 0) this.#add(bytes);
+    if (bytes.length === 0) return;
+    const { delayMs, fragmentBytes } = this.#pace;
+    if (delayMs === 0 && fragmentBytes === 0 && !this.#isPumping) this.#deliver(bytes);
+    else this.#add(bytes);
   }
 
   /** Finishes once everything sent before has been delivered. */
