@@ -30,7 +30,7 @@ import { Crew } from './workers/crew.ts';
 const STAGES: readonly StageName[] = ['one', 'replicas', 'sentinel', 'cluster', 'masters'];
 
 /** How long the storms of a run last. */
-const FULL = { singleMs: 3_500, mixMs: 8_000 };
+const FULL = { singleMs: 5_000, mixMs: 8_000 };
 const QUICK = { singleMs: 0, mixMs: 5_000, isOneMixEnough: true };
 const SOAK = { singleMs: 0, mixMs: 20_000 };
 const REPLAY = { singleMs: 4_000, mixMs: 10_000 };
@@ -60,6 +60,7 @@ class Run {
   readonly #cells: CellSummary[] = [];
   readonly #broken: string[] = [];
   #servers = new Map<ServerName, string>();
+  #crew: Crew | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -91,6 +92,7 @@ class Run {
       for (const round of this.plan(lap === 0 ? seed : `${seed}-${lap}`)) await this.#round(round);
       isOver = performance.now() - this.#began >= soakMs;
     }
+    await this.#dismiss();
     for (const counter of ['memory', 'sql'] as const) {
       const { lost } = witness.figures(counter);
       if (lost > 0) this.#broken.push(`${lost} fenced updates were lost (${counter})`);
@@ -110,7 +112,7 @@ class Run {
   }
 
   async #round(round: Round): Promise<void> {
-    const { processes, workers, url, touch } = this.#options;
+    const { url, touch } = this.#options;
     const binary = this.#servers.get(round.server);
     if (binary === undefined && url === undefined) return;
     const mode = MODES[round.mode];
@@ -118,15 +120,11 @@ class Run {
       round.stage === 'given'
         ? await startGiven(url as string, touch)
         : await startStage(round.stage, binary);
-    const crew = await Crew.start({
-      target: stage.target,
-      options: clientOptions(mode, stage.name),
-      processes,
-      workers,
-      witness: this.#witnessPath,
-    });
+    this.#crew ??= this.#hire();
+    const crew = this.#crew;
     const before = this.#broken.length;
     try {
+      await crew.join({ target: stage.target, options: clientOptions(mode, stage.name) });
       for (const cell of round.cells) {
         const historyFile = join(this.#scratch, `${this.#cells.length}.jsonl`);
         writeFileSync(historyFile, '');
@@ -140,14 +138,24 @@ class Run {
         this.#keep(round, cell, result);
         rmSync(historyFile);
       }
-      await crew.close();
+      await crew.leave();
     } catch (error) {
       const where = `${round.server}/${round.stage}/${round.mode}`;
       this.#broken.push(`${where}: ${error instanceof Error ? error.stack : String(error)}`);
-      await crew.abandon();
+      await this.#dismiss();
     }
-    this.#broken.push(...crew.broken);
+    this.#broken.push(...crew.broken.splice(0));
     for (const text of this.#broken.slice(before)) this.#progress.say(text);
+  }
+
+  #hire(): Crew {
+    const { processes, workers } = this.#options;
+    return new Crew({ processes, workers, witness: this.#witnessPath });
+  }
+
+  async #dismiss(): Promise<void> {
+    await this.#crew?.close();
+    this.#crew = undefined;
   }
 
   /** Remembers a storm. One that broke a promise is printed and drawn, and its history is kept. */
@@ -192,7 +200,8 @@ class Run {
 
   /** The protocol keeps its promises in every order of events, and each known mistake breaks one. */
   async model(): Promise<Table> {
-    const scale = this.#options.quick ? 'quick' : 'full';
+    // The large configurations take minutes: `npx tsx chaos/model/run.ts` searches them.
+    const scale = this.#options.soakMs > 0 ? 'full' : 'quick';
     this.#progress.say('Model: the protocol in every order of events.');
     const outcomes = await checkModel({ scale, say: (text) => this.#progress.now(text) });
     for (const { name, result } of outcomes.filter(({ isExpected }) => !isExpected)) {

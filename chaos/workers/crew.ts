@@ -1,23 +1,21 @@
 /**
- * The worker processes of one stage, as the runner commands them and the nemesis strikes them.
+ * The worker processes, as the runner commands them and the nemesis strikes them. They go from stage to stage: code
+ * that has run for a while is several times faster.
  *
  * A process that dies is replaced by a new one that joins the storm under way. Its name is new, too: what the dead one
  * held stays the dead one's.
  */
 import { fileURLToPath } from 'node:url';
-import type { ClientOptions } from '../../src/index.ts';
 import type { Recorder } from '../../src/testing/history/recorder.ts';
 import { startChild, type TestChild } from '../../tests/harness/child-process.ts';
 import { CAN_SHIFT, type MovableClock, movableClock } from '../../tests/harness/clock-shim.ts';
-import type { StageTarget, Victim } from '../fault.ts';
-import type { Farewell, Order, StormOrder, Way, WorkerSettings } from './settings.ts';
+import type { Victim } from '../fault.ts';
+import type { Farewell, Order, Post, StormOrder, Way, WorkerSettings } from './settings.ts';
 
 const SCRIPT = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
 const WAYS: readonly Way[] = ['connect', 'ioredis', 'node-redis', 'connect'];
 
 export interface CrewSettings {
-  readonly target: StageTarget;
-  readonly options: ClientOptions;
   readonly processes: number;
   readonly workers: number;
   readonly witness: string;
@@ -26,7 +24,8 @@ export interface CrewSettings {
 class Member implements Victim {
   readonly proc: string;
   readonly child: TestChild;
-  readonly ready: Promise<unknown>;
+  /** It has connected where it was sent. */
+  ready: Promise<unknown> = Promise.resolve();
   readonly clock: MovableClock | undefined;
   /** A kill that was ordered is recorded; any other end is the run's fault. */
   isExpectedToEnd = false;
@@ -40,8 +39,6 @@ class Member implements Victim {
     this.clock = hasMovableClock ? movableClock() : undefined;
     const env = this.clock?.env ?? {};
     this.child = startChild(SCRIPT, { args: [JSON.stringify(settings)], env });
-    this.ready = this.child.next(({ ready }) => ready === true);
-    this.ready.catch(() => {});
     void this.child.exited.then(() => {
       this.onEnded(this);
       return this.clock?.close();
@@ -54,6 +51,12 @@ class Member implements Victim {
 
   order(order: Order): void {
     this.child.send({ ...order });
+  }
+
+  join(post: Post): void {
+    this.order({ order: 'join', ...post });
+    this.ready = this.child.next(({ joined }) => joined === true);
+    this.ready.catch(() => {});
   }
 
   async kill(): Promise<void> {
@@ -88,19 +91,21 @@ export class Crew {
   readonly #settings: CrewSettings;
   #members: Member[] = [];
   #started = 0;
+  #post: Post | undefined;
   #storm: StormOrder | undefined;
   #recorder: Recorder | undefined;
   #isClosing = false;
 
-  private constructor(settings: CrewSettings) {
+  constructor(settings: CrewSettings) {
     this.#settings = settings;
+    for (let index = 0; index < settings.processes; index += 1) this.#add();
   }
 
-  static async start(settings: CrewSettings): Promise<Crew> {
-    const crew = new Crew(settings);
-    for (let index = 0; index < settings.processes; index += 1) crew.#add();
-    await crew.#whenReady();
-    return crew;
+  /** Sends everyone to a stage. */
+  async join(post: Post): Promise<void> {
+    this.#post = post;
+    for (const member of this.#members) member.join(post);
+    await this.#whenReady();
   }
 
   /** Those that live now. */
@@ -130,27 +135,30 @@ export class Crew {
     );
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true;
+  /** Everyone closes its client, and says what that left behind. */
+  async leave(): Promise<void> {
+    this.#post = undefined;
     await Promise.all(this.#members.map((member) => this.#dismiss(member)));
   }
 
   /** Ends all processes at once, whatever they are doing. */
-  async abandon(): Promise<void> {
+  async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all(this.#members.map((member) => member.kill()));
   }
 
   #add(): void {
-    const { target, options, workers, witness } = this.#settings;
+    const { workers, witness } = this.#settings;
     const proc = `p${this.#started}`;
     const way = WAYS[this.#started % WAYS.length] as Way;
     // Clocks that can be moved are slower to read: half of the processes have them.
     const hasMovableClock = CAN_SHIFT && this.#started % 2 === 0;
     this.#started += 1;
-    const settings = { proc, target, way, options, workers, witness };
+    const settings = { proc, way, workers, witness };
     const member = new Member(settings, hasMovableClock, (ended) => this.#replace(ended));
     this.#members.push(member);
+    if (this.#post === undefined) return;
+    member.join(this.#post);
     void member.ready.then(
       () => this.#storm !== undefined && member.order(this.#storm),
       () => {},
@@ -173,11 +181,10 @@ export class Crew {
   async #dismiss(member: Member): Promise<void> {
     member.resume();
     await member.ready;
-    member.order({ order: 'close' });
-    const last = (await member.child.next(({ closed }) => closed === true)) as unknown as Farewell;
+    member.order({ order: 'leave' });
+    const last = (await member.child.next(({ left }) => left === true)) as unknown as Farewell;
     this.#note(member, last.broken);
     if (last.resources.length > 0) this.broken.push(`${member.proc} leaks ${last.resources.join(', ')}`);
-    await member.kill();
   }
 
   #note(member: Member, broken: readonly string[]): void {

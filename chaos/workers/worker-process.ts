@@ -10,7 +10,7 @@ import { Recorder } from '../../src/testing/history/recorder.ts';
 import { onOrder, tell } from '../../tests/harness/in-child.ts';
 import { WitnessClient } from '../witness/client.ts';
 import { type Connected, connectTo } from './connect.ts';
-import type { Farewell, Order, StormOrder, WorkerSettings } from './settings.ts';
+import type { Farewell, Order, Post, StormOrder, WorkerSettings } from './settings.ts';
 import { visitOf, weigh } from './visits/index.ts';
 import { BrokenPromiseError } from './visits/input.ts';
 import { pause, type VisitContext } from './visits/visit.ts';
@@ -25,22 +25,26 @@ process.on('unhandledRejection', (reason) => {
 });
 
 const witness = await WitnessClient.connect(settings.witness);
-const connected = await connect();
-const [client] = connected.clients;
-if (client === undefined) throw new Error('There is nothing to connect to');
-
+let watchdogMs = 30_000;
+let connected: Connected = { clients: [], close: async () => {} };
 let storming: Promise<void> = Promise.resolve();
 let over = new AbortController();
 
 /** A process that takes the place of a dead one may come while the servers are away. */
-async function connect(): Promise<Connected> {
+async function connect({ target, options }: Post): Promise<Connected> {
   for (;;) {
     try {
-      return await connectTo(settings.target, settings.way, settings.options);
+      return await connectTo(target, settings.way, options);
     } catch {
       await pause(100);
     }
   }
+}
+
+async function join(post: Post): Promise<void> {
+  watchdogMs = post.options.watchdogMs ?? watchdogMs;
+  connected = await connect(post);
+  tell({ joined: true });
 }
 
 async function work(context: VisitContext, order: StormOrder): Promise<void> {
@@ -59,18 +63,21 @@ async function work(context: VisitContext, order: StormOrder): Promise<void> {
 
 async function storm(order: StormOrder): Promise<void> {
   over = new AbortController();
+  const { clients } = connected;
+  const [client] = clients;
+  if (client === undefined) throw new Error('There is no client to work with');
   const recorder = Recorder.toFile(order.historyFile, settings.proc);
   const workers = Array.from({ length: settings.workers }, (_, index) =>
     work(
       {
-        clients: connected.clients,
-        client: client as NonNullable<typeof client>,
+        clients,
+        client,
         recorder,
         witness,
         random: new Random(`${order.seed}/${settings.proc}/${index}`),
         worker: `w${index}`,
         prefix: order.prefix,
-        watchdogMs: settings.options.watchdogMs ?? 30_000,
+        watchdogMs,
         over: over.signal,
       },
       order,
@@ -80,16 +87,15 @@ async function storm(order: StormOrder): Promise<void> {
   recorder.close();
 }
 
-async function close(): Promise<void> {
+async function leave(): Promise<void> {
   await connected.close();
-  witness.close();
   const endsAt = performance.now() + SOCKETS_CLOSE_WITHIN_MS;
   while (leaked().length > 0 && performance.now() < endsAt) await setTimeout(20, undefined, { ref: false });
-  const farewell: Farewell = { closed: true, broken, resources: leaked() };
+  const farewell: Farewell = { left: true, broken, resources: leaked() };
   tell({ ...farewell });
 }
 
-/** What keeps the process alive, but for its standard streams, through which it talks to the runner. */
+/** What keeps the process alive, but for its standard streams and the witness's pipe. */
 function leaked(): string[] {
   return process.getActiveResourcesInfo().filter((kind) => !/^(Pipe|TTY|FSReq|Immediate)/.test(kind));
 }
@@ -97,6 +103,9 @@ function leaked(): string[] {
 onOrder((message) => {
   const order = message as unknown as Order;
   switch (order.order) {
+    case 'join':
+      void join(order);
+      break;
     case 'storm':
       storming = storm(order);
       break;
@@ -113,8 +122,8 @@ onOrder((message) => {
         throw new Error('An error that nothing catches');
       });
       break;
-    case 'close':
-      void close();
+    case 'leave':
+      void leave();
   }
 });
 
@@ -122,5 +131,3 @@ function block(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
-
-tell({ ready: true });

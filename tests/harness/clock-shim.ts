@@ -3,7 +3,7 @@
  * Needs a C compiler and Linux; where there is none, `CAN_SHIFT` says so.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,12 +27,23 @@ export interface MovableClock {
   close(): Promise<void>;
 }
 
+let compiled: Buffer | undefined;
+
+/** Compiled once in a process. Every clock has a copy of its own, which goes with it. */
+function compileShim(library: string): void {
+  if (compiled === undefined) {
+    const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
+    const run = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, source]);
+    if (run.status !== 0) throw new Error(`gcc: ${run.stderr.toString()}`);
+    compiled = readFileSync(library);
+  }
+  writeFileSync(library, compiled);
+}
+
 export function movableClock(): MovableClock {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-clock-'));
   const [library, shiftFile] = [join(dir, 'shim.so'), join(dir, 'shift')];
-  const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
-  const compiled = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, source]);
-  if (compiled.status !== 0) throw new Error(`gcc: ${compiled.stderr.toString()}`);
+  compileShim(library);
   writeFileSync(shiftFile, Buffer.alloc(16));
   let [shiftedMs, suspendedMs] = [0, 0];
   const write = async () => {
