@@ -50,8 +50,8 @@ export const SHARED_VISITS: readonly VisitName[] = [
 const OFTEN: Partial<Record<VisitName, number>> = {
   lock: 3,
   semaphore: 2,
-  rate: 2,
   readWrite: 2,
+  latch: 0.5,
   badInput: 0.1,
 };
 

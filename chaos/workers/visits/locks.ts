@@ -1,11 +1,11 @@
 /** Visits to the locks of one name: taken in every way, held for a moment or too long, given back. */
 import type { Hold, Lock } from '../../../src/index.ts';
-import type { Holdable, RecordedHold, RecordedRequest } from '../../../src/testing/history/recorder.ts';
+import type { RecordedHold, RecordedRequest } from '../../../src/testing/history/recorder.ts';
 import { addOne, holdMs, leaseOf, nameOf, pause, type Visit, type VisitContext, waitOf } from './visit.ts';
 
-const NAMES = 5;
-/** Every fourth section writes to the witness: asking it costs more than taking a lock. */
-const WITNESSED = 0.25;
+const NAMES = 8;
+/** Every tenth section writes to the witness: asking it costs more than taking a lock. */
+const WITNESSED = 0.1;
 
 type LockRequest = Omit<RecordedRequest, 'worker'>;
 
@@ -75,7 +75,7 @@ export const lock: Visit = async (context) => {
 };
 
 export const simple: Visit = async (context) => {
-  const key = nameOf(context, 'simple', 2);
+  const key = nameOf(context, 'simple', 3);
   await visitLock(context, { key, kind: 'lock' }, context.client.getSimpleLock(key));
 };
 
@@ -86,7 +86,7 @@ export const fair: Visit = async (context) => {
 };
 
 export const readWrite: Visit = async (context) => {
-  const key = nameOf(context, 'rw', 3);
+  const key = nameOf(context, 'rw', 5);
   const isReading = context.random.chance(0.7);
   const sides = context.client.getReadWriteLock(key);
   const [kind, side] = isReading
@@ -99,7 +99,7 @@ export const readWrite: Visit = async (context) => {
 /** The token guards a counter in memory, or a row of a database. */
 export const fenced: Visit = async (context) => {
   const { client, random } = context;
-  const key = nameOf(context, 'fenced', 3);
+  const key = nameOf(context, 'fenced', 5);
   const recorded = await take(context, { key, kind: 'fenced' }, client.getFencedLock(key));
   if (recorded === null) return;
   const forMs = holdMs(context, recorded.hold.remainingMs);
@@ -114,7 +114,7 @@ export const fenced: Visit = async (context) => {
 /** One owner enters again; work that it started and left behind is a stranger. */
 export const reentry: Visit = async (context) => {
   const { client, recorder, random, worker } = context;
-  const key = nameOf(context, 'reentry', 2);
+  const key = nameOf(context, 'reentry', 3);
   const isFenced = random.chance(0.5);
   const lock = isFenced ? client.getFencedLock(`${key}f`) : client.getLock(key);
   const owner = client.owner();
@@ -124,20 +124,26 @@ export const reentry: Visit = async (context) => {
   if (outer === null) return;
   try {
     const inner = await take(context, request, lock, { owner });
-    await pause(holdMs(context, outer.hold.remainingMs));
-    if (random.chance(0.2)) {
-      const stranger = { worker: `${worker}+`, key: lock.name, kind: request.kind, waitMs: 0 };
-      const within = await recorder.acquire(stranger, () => lock.tryLock());
-      if (within !== null) await within.release(() => within.hold.unlock());
+    try {
+      await pause(holdMs(context, outer.hold.remainingMs));
+      if (random.chance(0.2)) {
+        const stranger = { worker: `${worker}+`, key: lock.name, kind: request.kind, waitMs: 0 };
+        const within = await recorder.acquire(stranger, () => lock.tryLock());
+        if (within !== null) await within.release(() => within.hold.unlock());
+      }
+    } finally {
+      await inner?.release(() => inner.hold.unlock());
     }
-    await inner?.release(() => inner.hold.unlock());
   } finally {
     await outer.release(() => outer.hold.unlock());
   }
 };
 
+/** What a section knows of its hold. A signal that was read before the loop was blocked does not abort in time; this does. */
+type Inside = Pick<Hold, 'signal' | 'remainingMs'>;
+
 /** Siblings have their owner in common, as re-entries have. What is recorded of them must not look like one. */
-function withoutOwner(hold: Hold): Holdable {
+function withoutOwner(hold: Hold): Inside {
   return {
     signal: hold.signal,
     get remainingMs() {
@@ -152,13 +158,13 @@ function withoutOwner(hold: Hold): Holdable {
  */
 export const sections: Visit = async (context) => {
   const { client, recorder, random, worker } = context;
-  const key = nameOf(context, 'sections', 3);
+  const key = nameOf(context, 'sections', 4);
   const lock = client.getLock(key);
   const waitMs = waitOf(context);
-  const inside = async (request: LockRequest, hold: Holdable, forMs: number) => {
+  const inside = async (request: LockRequest, hold: Inside, forMs: number) => {
     const recorded = await recorder.acquire({ worker, ...request }, async () => hold);
     await pause(forMs);
-    await recorded?.release(async () => hold.signal?.aborted === false);
+    await recorded?.release(async () => hold.remainingMs > 0);
   };
   let afterwards: Promise<unknown> = Promise.resolve();
   let leave = () => {};
@@ -178,7 +184,7 @@ export const sections: Visit = async (context) => {
         );
         afterwards.catch(() => undefined);
         await Promise.allSettled([sibling(`${worker}a`), sibling(`${worker}b`)]);
-        await recorded?.release(async () => !hold.signal.aborted);
+        await recorded?.release(async () => hold.remainingMs > 0);
       },
       { waitMs },
     );
@@ -191,7 +197,7 @@ export const sections: Visit = async (context) => {
 /** Two names at once, in either order. Each name has the window, and plain locks of the same names meet it. */
 export const multi: Visit = async (context) => {
   const { client, random } = context;
-  const tag = `{${context.prefix}:multi}`;
+  const tag = `{${nameOf(context, 'multi', 3)}}`;
   const [first, second] = random.shuffle([`${tag}:1`, `${tag}:2`]) as [string, string];
   if (random.chance(0.3)) {
     await visitLock(context, { key: first, kind: 'lock' }, client.getLock(first));
