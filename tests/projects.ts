@@ -107,7 +107,6 @@ const FAULTS_OF_CLIENTS = [
   'multi-lock-order',
   'pending-call',
   'process',
-  'red-lock-storm',
   'short-lease',
   'told-in-time',
   'unreachable',
@@ -141,8 +140,6 @@ const LONG_FAULTS = [
   'process',
   'red-lock',
   'red-lock-restart',
-  'red-lock-storm',
-  'storm',
   'told-in-time',
   'wall-clock',
 ].map((file) => `chaos/${file}.test.ts`);

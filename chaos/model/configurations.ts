@@ -22,6 +22,8 @@ export interface Configuration {
   readonly definitions: readonly string[];
   /** Waiters are in within so many ticks after the faults have stopped, and not within one tick less. */
   readonly within: number;
+  /** How many states there are: a search that finds another number searched another model. */
+  readonly states: number;
   /** Large ones take more than ten seconds each. */
   readonly size: 'small' | 'large';
 }
@@ -32,6 +34,7 @@ export const CONFIGURATIONS = [
     what: 'leases, drift, renewals, one late copy of a request',
     definitions: ['LEASE=4', 'LATE=1'],
     within: 4,
+    states: 2_084_175,
     size: 'small',
   },
   {
@@ -39,6 +42,7 @@ export const CONFIGURATIONS = [
     what: 'the same with a shorter lease and two late copies at once',
     definitions: ['LEASE=3', 'LATE=2'],
     within: 3,
+    states: 5_373_455,
     size: 'large',
   },
   {
@@ -46,6 +50,7 @@ export const CONFIGURATIONS = [
     what: 'promotions and restarts, with the guard; the grace is as long as the lease',
     definitions: ['GUARD', 'LEASE=3', 'GRACE=3'],
     within: 5,
+    states: 1_454_956,
     size: 'small',
   },
   {
@@ -53,6 +58,7 @@ export const CONFIGURATIONS = [
     what: 'the same with a lease longer than the grace',
     definitions: ['GUARD', 'LEASE=3', 'GRACE=2'],
     within: 4,
+    states: 631_733,
     size: 'small',
   },
   {
@@ -60,6 +66,7 @@ export const CONFIGURATIONS = [
     what: 'the guard with shorter times and one late copy of a request',
     definitions: ['GUARD', 'LEASE=2', 'GRACE=2', 'LATE=1'],
     within: 4,
+    states: 3_988_718,
     size: 'large',
   },
   {
@@ -67,6 +74,7 @@ export const CONFIGURATIONS = [
     what: 'the guard with fencing tokens; the clock of a promoted server is behind by up to a grace',
     definitions: ['GUARD', 'TOKENS', 'LEASE=2', 'GRACE=2', 'BEHIND=2'],
     within: 4,
+    states: 1_807_278,
     size: 'small',
   },
   {
@@ -74,6 +82,7 @@ export const CONFIGURATIONS = [
     what: 'one process of two passes the lock on between its two tasks',
     definitions: ['PASSING', 'LEASE=4'],
     within: 6,
+    states: 1_014_068,
     size: 'small',
   },
   {
@@ -81,6 +90,7 @@ export const CONFIGURATIONS = [
     what: 'passing on, with promotions, restarts and the guard',
     definitions: ['PASSING', 'GUARD', 'LEASE=3', 'GRACE=3'],
     within: 7,
+    states: 9_887_802,
     size: 'large',
   },
 ] as const satisfies readonly Configuration[];

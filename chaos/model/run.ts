@@ -49,10 +49,10 @@ function describe({ errors, broken, isExhaustive }: Search): string {
 /** The right protocol: every state is visited, and no promise is broken. */
 export async function checkConfiguration(
   spin: string,
-  { name, definitions, within }: Configuration,
+  { name, definitions, within, states }: Configuration,
 ): Promise<Outcome> {
   const found = await search(spin, [...definitions, `WITHIN=${within}`], 'all');
-  const isExpected = found.errors === 0 && found.isExhaustive;
+  const isExpected = found.errors === 0 && found.isExhaustive && found.states === states;
   return { ...found, kind: 'configuration', name, result: describe(found), isExpected };
 }
 

@@ -41,9 +41,11 @@ describe('docs/model.md', () => {
     }
   });
 
-  it('has a row for every configuration, with its bound', () => {
-    const rows = rowsOf(CONFIGURATIONS.map(asCode)).map(([name, , , within]) => [name, within]);
-    expect(rows).toEqual(CONFIGURATIONS.map((each) => [asCode(each), String(each.within)]));
+  it('has a row for every configuration, with its states and its bound', () => {
+    const rows = rowsOf(CONFIGURATIONS.map(asCode)).map(([name, , states, within]) => [name, states, within]);
+    expect(rows).toEqual(
+      CONFIGURATIONS.map((each) => [asCode(each), each.states.toLocaleString('en'), String(each.within)]),
+    );
   });
 
   it('has a row for every mistake, with what it breaks', () => {
