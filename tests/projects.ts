@@ -140,6 +140,7 @@ const LONG_FAULTS = [
   'process',
   'red-lock',
   'red-lock-restart',
+  'storm',
   'told-in-time',
   'wall-clock',
 ].map((file) => `chaos/${file}.test.ts`);
