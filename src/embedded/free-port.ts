@@ -1,11 +1,15 @@
 /**
  * Finds a TCP port on the loopback interface that nobody listens on.
  *
- * Whoever uses the port may still lose it to another process in between; handling that is left to the
- * callers, who try another one.
+ * A port is reserved for the process that found it, as long as that lives: a server that restarts, or a proxy that
+ * refuses connections for a while, finds its port free afterwards although other processes look for ports as well.
+ * Programs that know nothing of this may still take it; callers then try another one.
  */
 import { randomInt } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** The only interface that servers of the test kit listen on. */
 export const LOOPBACK = '127.0.0.1';
@@ -15,6 +19,40 @@ export const LOOPBACK = '127.0.0.1';
 const FIRST_PORT = 15_000;
 const LAST_PORT = 30_000;
 const ATTEMPTS = 50;
+
+/** After this time the process of that number is another one. */
+const RESERVED_FOR_MS = 3 * 3_600_000;
+
+/** Reserves the port for this process; answers false when another one has done so. Never throws. */
+export function reservePort(port: number, directory = join(tmpdir(), 'holdfast-ports')): boolean {
+  const file = join(directory, String(port));
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch {
+    // Where nothing can be written, ports are found as if nobody reserved any.
+    return true;
+  }
+  if (isReservedByOther(file)) return false;
+  try {
+    rmSync(file, { force: true });
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    // Two found an old reservation at once, and the other was first.
+    return false;
+  }
+}
+
+function isReservedByOther(file: string): boolean {
+  try {
+    const pid = Number(readFileSync(file, 'utf8'));
+    const isRecent = Date.now() - statSync(file).mtimeMs < RESERVED_FOR_MS;
+    return isRecent && pid !== process.pid && process.kill(pid, 0);
+  } catch (error) {
+    // Nobody has, or who has is gone; a process that may not be signalled lives.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
 
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -28,7 +66,7 @@ function isFree(port: number): Promise<boolean> {
 export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(FIRST_PORT, LAST_PORT);
-    if (await isFree(port)) return port;
+    if (reservePort(port) && (await isFree(port))) return port;
   }
   throw new Error(`No free port between ${FIRST_PORT} and ${LAST_PORT} on ${LOOPBACK}`);
 }
