@@ -6,9 +6,7 @@ import type { JavaLockKind } from './support/java-objects.ts';
 import { expectOrderInStorm, STORM_TESTED_WITHIN_MS } from './support/storms.ts';
 
 /** How long the storm over each kind lasts. */
-const STORM_MS = 20_000;
-/** The locks themselves have their long storms at one server; here it is about getting there, and about waking. */
-const STORM_AT_CLUSTER_MS = 10_000;
+const STORM_MS = 10_000;
 
 const LOCK = ['getLock', 'lock'] as const;
 const FAIR = ['getFairLock, served as they came', 'fair'] as const;
@@ -39,7 +37,7 @@ function describeStorms(interop: Interop): void {
       await expectOrderInStorm(interop, `${title}, at ${place}`, {
         kind,
         names: namesFor(kind, isCluster),
-        runMs: isCluster ? STORM_AT_CLUSTER_MS : STORM_MS,
+        runMs: STORM_MS,
       });
     },
     STORM_TESTED_WITHIN_MS,
