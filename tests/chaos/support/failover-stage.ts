@@ -195,7 +195,7 @@ export async function whenHeardAt(server: TestServer, name: string): Promise<voi
       const sharded = (await server.command('PUBSUB', 'SHARDNUMSUB', lockChannel(name))) as unknown[];
       expect(Number(plain[1]) + Number(sharded[1])).toBe(1);
     },
-    { withinMs: 10_000 },
+    { withinMs: 30_000 },
   );
 }
 
