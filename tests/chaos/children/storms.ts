@@ -19,12 +19,14 @@ export interface StormSettings {
   readonly options: object;
   readonly workers: number;
   readonly runMs: number;
+  /** Left out, the watchdog renews. */
+  readonly leaseMs?: number;
   readonly historyFile: string;
   readonly counterFile: string;
 }
 
 const settings = JSON.parse(process.argv[2] as string) as StormSettings;
-const { proc, name } = settings;
+const { proc, name, leaseMs } = settings;
 const recorder = Recorder.toFile(settings.historyFile, proc);
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
@@ -36,7 +38,7 @@ const lock: Lock = found.get(client, name);
 let entries = 0;
 
 async function visit(worker: number): Promise<void> {
-  const options = { waitMs: 1_500 };
+  const options = { waitMs: 1_500, ...(leaseMs !== undefined && { leaseMs }) };
   const request = { worker: `${worker}`, key: name, kind: 'lock', ...options } as const;
   const recorded = await recorder.acquire(request, () => lock.tryLock(options)).catch(() => null);
   if (recorded === null) return;
