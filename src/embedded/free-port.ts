@@ -49,7 +49,7 @@ function isReservedByOther(file: string): boolean {
     const isRecent = Date.now() - statSync(file).mtimeMs < RESERVED_FOR_MS;
     return isRecent && pid !== process.pid && process.kill(pid, 0);
   } catch (error) {
-    // Nobody has, or who has is gone; a process that may not be signalled lives.
+    // No process has reserved the port, or that process has ended. EPERM: it lives, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

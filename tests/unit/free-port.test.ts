@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { reservePort } from '../../src/embedded/free-port.ts';
+import { findFreePort, reservePort } from '../../src/embedded/free-port.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -15,6 +15,12 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const fileOf = (port: number) => join(directory, String(port));
 
 describe('a reserved port', () => {
+  it('is what a process finds', async () => {
+    const port = await findFreePort();
+    const file = join(tmpdir(), 'holdfast-ports', String(port));
+    expect(readFileSync(file, 'utf8')).toBe(String(process.pid));
+  });
+
   it('is this process’s', () => {
     expect(reservePort(15_001, directory)).toBe(true);
     expect(readFileSync(fileOf(15_001), 'utf8')).toBe(String(process.pid));
