@@ -91,7 +91,7 @@ async function leave(): Promise<void> {
   await connected.close();
   const endsAt = performance.now() + SOCKETS_CLOSE_WITHIN_MS;
   while (leaked().length > 0 && performance.now() < endsAt) await setTimeout(20, undefined, { ref: false });
-  const farewell: Farewell = { left: true, broken, resources: leaked() };
+  const farewell: Farewell = { left: true, broken: broken.splice(0), resources: leaked() };
   tell({ ...farewell });
 }
 
@@ -111,7 +111,7 @@ onOrder((message) => {
       break;
     case 'calm':
       over.abort();
-      void storming.then(() => tell({ calm: true, broken }));
+      void storming.then(() => tell({ calm: true, broken: broken.splice(0) }));
       break;
     case 'block':
       block(order.ms);
