@@ -1,28 +1,81 @@
 /**
- * Runs every scenario against one real server and prints what it found: ratios within one run, and counts.
- * Times of a machine say little about another; how many times a bare round trip something costs says more.
+ * The bench: measures every contestant in every workload, repetition by repetition, so that whatever else happens meets
+ * all of them alike. Ratios within one run are what counts; figures of two machines cannot be compared.
  *
- * Uses `REDIS_URL`, or starts the server that is installed. Never the embedded one: it is not for measuring.
+ * Compiled before it runs: a loader that rewrites functions would be measured along.
  */
-import { startServer } from '../src/testing/index.ts';
-import { printReport } from './report.ts';
-import type { Scenario } from './scenario.ts';
-import { guard } from './scenarios/guard.ts';
-import { localWaiters } from './scenarios/local-waiters.ts';
-import { memory } from './scenarios/memory.ts';
-import { uncontended } from './scenarios/uncontended.ts';
-import { withLock } from './scenarios/with-lock.ts';
+import { ALL, PRIMITIVES } from './contestants/index.ts';
+import { Probe } from './machine/probe.ts';
+import { HELP, readOptions } from './options.ts';
+import type { Pace } from './pace.ts';
+import { installPackages } from './players/install.ts';
+import { whyMissing } from './players/start.ts';
+import { Progress } from './progress.ts';
+import { Referee } from './referee.ts';
+import { describeMachine } from './report/machine.ts';
+import { writeReport } from './report/report.ts';
+import { terminalReport } from './report/terminal.ts';
+import type { Missing, Results, Row } from './results.ts';
+import type { Workload } from './workloads/workload.ts';
 
-// withLock comes after the uncontended cycle: its first use makes every later await of the process slower.
-const SCENARIOS: readonly Scenario[] = [uncontended, guard, withLock, localWaiters, memory];
-
-const { REDIS_URL } = process.env;
-const server = REDIS_URL === undefined ? await startServer() : undefined;
-const url = REDIS_URL ?? server?.url ?? '';
-
-for (const scenario of SCENARIOS) {
-  const startedAt = performance.now();
-  const figures = await scenario.run(url);
-  printReport(scenario.title, figures, performance.now() - startedAt);
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
-await server?.close();
+
+async function findMissing(workloads: readonly Workload[]): Promise<Missing[]> {
+  const missing: Missing[] = [];
+  for (const contestant of new Set(workloads.flatMap(({ contestants }) => contestants))) {
+    const why = await whyMissing(contestant);
+    if (why === undefined) continue;
+    missing.push({ contestant, why });
+    say(`${contestant.title} is missing: ${why}`);
+  }
+  return missing;
+}
+
+async function measureAll(rows: readonly Row[], pace: Pace): Promise<void> {
+  const probe = await Probe.start();
+  const referee = new Referee(probe, pace);
+  const progress = new Progress(
+    rows.reduce((total, { entries }) => total + entries.length, 0) * pace.repetitions,
+  );
+  for (let repetition = 1; repetition <= pace.repetitions; repetition += 1) {
+    for (const { workload, entries } of rows) {
+      for (const entry of entries) {
+        try {
+          const measurement = await referee.measure(workload, entry.contestant, repetition);
+          entry.measurements.push(measurement);
+          progress.measured(workload, entry.contestant, measurement);
+        } catch (error) {
+          entry.failure = (error as Error).message;
+          progress.failed(workload, entry.contestant, entry.failure);
+        }
+      }
+    }
+  }
+  await probe.close();
+}
+
+const { pace, workloads, wantsHelp, wantsList, out } = readOptions(process.argv.slice(2));
+if (wantsHelp) {
+  say(HELP);
+} else if (wantsList) {
+  for (const { id, title } of workloads) say(`${id.padEnd(12)}${title}`);
+  say('');
+  for (const { title, note } of new Set([...ALL, ...PRIMITIVES])) say(`${title.padEnd(26)}${note}`);
+} else {
+  await installPackages(say);
+  const missing = await findMissing(workloads);
+  const absent = new Set(missing.map(({ contestant }) => contestant));
+  const rows: Row[] = workloads.map((workload) => ({
+    workload,
+    entries: workload.contestants
+      .filter((contestant) => !absent.has(contestant))
+      .map((contestant) => ({ contestant, measurements: [] })),
+  }));
+  const machine = await describeMachine();
+  await measureAll(rows, pace);
+  const results: Results = { rows, missing };
+  say(terminalReport(results));
+  await writeReport(out, { results, machine, pace });
+}

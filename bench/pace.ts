@@ -1,0 +1,49 @@
+/**
+ * How long everything takes: the full run, whose figures count, and the quick one, which shows that all rows work.
+ */
+export interface Pace {
+  readonly name: 'full' | 'quick';
+  readonly repetitions: number;
+  /** How often a disturbed measurement is made again. */
+  readonly again: number;
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+  readonly handovers: number;
+  /** When a burst is given up. */
+  readonly burstMs: number;
+  readonly guardRounds: number;
+  readonly holds: number;
+  /** Of the many holds; each is renewed every third of it. */
+  readonly watchdogMs: number;
+  /** How long idle clients are watched. */
+  readonly observeMs: number;
+}
+
+export const FULL: Pace = {
+  name: 'full',
+  repetitions: 3,
+  again: 3,
+  warmUpMs: 1_000,
+  measureMs: 2_000,
+  handovers: 60,
+  burstMs: 20_000,
+  guardRounds: 60,
+  holds: 100_000,
+  watchdogMs: 30_000,
+  observeMs: 20_000,
+};
+
+/** A tenth of the holds, renewed ten times as often: the same number of renewals a second. */
+export const QUICK: Pace = {
+  name: 'quick',
+  repetitions: 1,
+  again: 0,
+  warmUpMs: 150,
+  measureMs: 250,
+  handovers: 6,
+  burstMs: 1_500,
+  guardRounds: 10,
+  holds: 10_000,
+  watchdogMs: 3_000,
+  observeMs: 2_000,
+};

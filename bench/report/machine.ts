@@ -1,0 +1,54 @@
+/**
+ * What the figures were measured on and with, as far as it helps to read them.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findServerBinary } from '../../src/testing/index.ts';
+import { BENCH } from '../folders.ts';
+import { canPin } from '../machine/pin.ts';
+
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly canPin: boolean;
+  readonly node: string;
+  readonly server: string;
+  /** Of the packages that the bench has installed. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+interface Lockfile {
+  readonly packages: Readonly<Record<string, { readonly version?: string }>>;
+}
+
+function installedVersions(): Record<string, string> {
+  const lockfile = JSON.parse(readFileSync(join(BENCH, 'package-lock.json'), 'utf8')) as Lockfile;
+  const versions: Record<string, string> = {};
+  for (const [path, { version }] of Object.entries(lockfile.packages)) {
+    const [, name] = path.split(/^node_modules\//);
+    if (name !== undefined && version !== undefined) versions[name] = version;
+  }
+  return versions;
+}
+
+async function serverVersion(): Promise<string> {
+  const binary = findServerBinary();
+  if (binary === null) throw new Error('The bench needs redis-server or valkey-server on PATH');
+  const { stdout } = await promisify(execFile)(binary, ['--version']);
+  const name = /^(\w+) server/i.exec(stdout)?.[1] ?? 'server';
+  return `${name} ${/v=([\d.]+)/.exec(stdout)?.[1] ?? ''}`.trim();
+}
+
+export async function describeMachine(): Promise<Machine> {
+  return {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    canPin,
+    node: process.versions.node,
+    server: await serverVersion(),
+    versions: installedVersions(),
+  };
+}

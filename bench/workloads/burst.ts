@@ -1,0 +1,39 @@
+/**
+ * W7: many tasks want one lock at the same moment; how long until the last has had it.
+ */
+import { LOCKS } from '../contestants/index.ts';
+import { A_CORE_EACH } from '../machine/stage.ts';
+import type { RunAnswer, RunOrder } from '../players/protocol.ts';
+import { sum } from '../statistics.ts';
+import { LAST, SERVED } from './columns.ts';
+import { warmUpMs } from './cycles.ts';
+import type { Workload } from './workload.ts';
+
+const TASKS = 1_000;
+const WARM_UP_TASKS = 100;
+
+const shared = { op: 'run', keys: 'one', inside: 'nothing' } as const satisfies Partial<RunOrder>;
+
+export const burst: Workload = {
+  id: 'W7',
+  title: '1,000 tasks at once on one lock',
+  contestants: LOCKS,
+  columns: [LAST, SERVED],
+  async measure(stage, contestant, pace) {
+    const player = await stage.enter(contestant, A_CORE_EACH);
+    await player.order({
+      ...shared,
+      prefix: 'warm-up',
+      tasks: WARM_UP_TASKS,
+      ms: warmUpMs(contestant, pace),
+    });
+    const { elapsedMs, cycles } = await player.order<RunAnswer>({
+      ...shared,
+      prefix: 'measured',
+      tasks: TASKS,
+      cyclesEach: 1,
+      ms: pace.burstMs,
+    });
+    return { lastMs: elapsedMs, served: sum(cycles) };
+  },
+};
