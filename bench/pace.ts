@@ -15,8 +15,10 @@ export interface Pace {
   readonly holds: number;
   /** Of the many holds; each is renewed every third of it. */
   readonly watchdogMs: number;
-  /** How long idle clients are watched. */
-  readonly observeMs: number;
+  /** How long the renewals of many holds are watched. */
+  readonly renewalsMs: number;
+  /** How long many idle waiters are watched: they look at their locks every 5 s. */
+  readonly idleMs: number;
 }
 
 export const FULL: Pace = {
@@ -25,12 +27,13 @@ export const FULL: Pace = {
   again: 3,
   warmUpMs: 1_000,
   measureMs: 2_000,
-  handovers: 60,
+  handovers: 50,
   burstMs: 20_000,
   guardRounds: 60,
   holds: 100_000,
   watchdogMs: 30_000,
-  observeMs: 20_000,
+  renewalsMs: 20_000,
+  idleMs: 20_000,
 };
 
 /** A tenth of the holds, renewed ten times as often: the same number of renewals a second. */
@@ -40,10 +43,11 @@ export const QUICK: Pace = {
   again: 0,
   warmUpMs: 150,
   measureMs: 250,
-  handovers: 6,
-  burstMs: 1_500,
+  handovers: 5,
+  burstMs: 2_000,
   guardRounds: 10,
   holds: 10_000,
   watchdogMs: 3_000,
-  observeMs: 2_000,
+  renewalsMs: 2_000,
+  idleMs: 5_000,
 };

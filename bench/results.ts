@@ -18,7 +18,7 @@ export interface Entry {
   readonly contestant: Contestant;
   readonly measurements: Measurement[];
   /** Why there are fewer measurements than repetitions. */
-  failure?: string;
+  readonly failures: string[];
 }
 
 export interface Row {

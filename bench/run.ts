@@ -47,8 +47,9 @@ async function measureAll(rows: readonly Row[], pace: Pace): Promise<void> {
           entry.measurements.push(measurement);
           progress.measured(workload, entry.contestant, measurement);
         } catch (error) {
-          entry.failure = (error as Error).message;
-          progress.failed(workload, entry.contestant, entry.failure);
+          const { message } = error as Error;
+          entry.failures.push(message);
+          progress.failed(workload, entry.contestant, message);
         }
       }
     }
@@ -71,7 +72,7 @@ if (wantsHelp) {
     workload,
     entries: workload.contestants
       .filter((contestant) => !absent.has(contestant))
-      .map((contestant) => ({ contestant, measurements: [] })),
+      .map((contestant) => ({ contestant, measurements: [], failures: [] })),
   }));
   const machine = await describeMachine();
   await measureAll(rows, pace);

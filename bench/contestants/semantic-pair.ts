@@ -53,11 +53,13 @@ async function record(redis: Redis): Promise<{ sent: string[][]; owner: string }
   return { sent, owner };
 }
 
-function replay(redis: Redis, [take, give]: readonly [Recording, Recording]): Use {
+function replay(redis: Redis, recorded: string, [take, give]: readonly [Recording, Recording]): Use {
+  // As long as the recorded one, which ends with a number.
+  const prefix = recorded.slice(0, recorded.lastIndexOf(':') + 1);
   let last = 0;
   return async (section) => {
     last += 1;
-    const owner = `bench:${last}`;
+    const owner = `${prefix}${last}`;
     await redis.call(take.name, take.command(owner));
     await section();
     await redis.call(give.name, give.command(owner));
@@ -79,7 +81,7 @@ export const semanticPair: Contestant = {
           name,
           command: template(args, owner, key),
         }));
-        return replay(redis, [take as Recording, give as Recording]);
+        return replay(redis, owner, [take as Recording, give as Recording]);
       },
     };
   },

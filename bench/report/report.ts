@@ -14,10 +14,10 @@ function jsonReport({ results, machine, pace }: Report): string {
   const rows = results.rows.map(({ workload, entries }) => ({
     workload: workload.id,
     title: workload.title,
-    entries: entries.map(({ contestant, measurements, failure }) => ({
+    entries: entries.map(({ contestant, measurements, failures }) => ({
       contestant: contestant.id,
       measurements,
-      failure,
+      failures,
     })),
   }));
   const goals = goalsOf(results).map((goal) => ({ ...goal, isReached: isReached(goal) }));

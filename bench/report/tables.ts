@@ -14,16 +14,22 @@ export interface Table {
 /** Marks what was measured while the machine was busy with something else. */
 export const DISTURBED = '~';
 
+function firstLine([failure = '']: readonly string[]): string {
+  return failure.split('\n')[0] ?? '';
+}
+
 function lineOf(entry: Entry, { workload }: Row): string[] {
-  const { contestant, measurements, failure } = entry;
+  const { contestant, measurements, failures } = entry;
   const mark = isDisturbed(entry) ? ` ${DISTURBED}` : '';
   if (measurements.length === 0) {
-    return [contestant.title, `failed: ${failure}`, ...workload.columns.slice(1).map(() => '')];
+    return [contestant.title, firstLine(failures), ...workload.columns.slice(1).map(() => '')];
   }
+  const repetitions = measurements.length + failures.length;
+  const count = failures.length === 0 ? '' : ` (${measurements.length} of ${repetitions})`;
   const cells = workload.columns.map(({ figure, digits }) =>
     formatSpread(spreadOf(valuesOf(entry, figure)), digits),
   );
-  return [`${contestant.title}${mark}`, ...cells];
+  return [`${contestant.title}${count}${mark}`, ...cells];
 }
 
 function rowTable(row: Row): Table {

@@ -23,7 +23,6 @@ export const WORST_WAIT = column('worstWaitMs', 'worst wait', 'ms', 0, 'lower');
 export const P50 = column('p50Us', 'p50', 'µs', 0, 'lower');
 export const P99 = column('p99Us', 'p99', 'µs', 0, 'lower');
 export const LAST = column('lastMs', 'until the last', 'ms', 0, 'lower');
-export const SERVED = column('served', 'served', 'tasks', 0, 'higher');
 export const BYTES = column('bytesEach', 'heap each', 'B', 0, 'lower');
 export const CLIENT_SHARE = column('clientPercent', 'client CPU', '%', 1, 'lower');
 export const SERVER_SHARE = column('serverPercent', 'server CPU', '%', 1, 'lower');

@@ -12,7 +12,7 @@ import type { Workload } from './workload.ts';
 const KEY = 'handover';
 
 /** The first ones run code that was never run before. */
-const UNCOUNTED = 3;
+const UNCOUNTED = 2;
 
 /** Until the other waits, and a random while, so that those who poll are not met at the same point of their pause. */
 const SETTLE_MS = 20;

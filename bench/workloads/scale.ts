@@ -30,10 +30,10 @@ export const holds: Workload = {
   title: '100,000 holds in one process, renewed every 10 s (quick: 10,000, every second)',
   contestants,
   columns: [BYTES, CLIENT_SHARE, SERVER_SHARE, LAG],
-  async measure(stage, contestant, { holds: count, watchdogMs, observeMs }) {
+  async measure(stage, contestant, { holds: count, watchdogMs, renewalsMs }) {
     const player = await stage.enter(contestant, A_CORE_EACH);
     const { bytesEach } = await player.order<HeapAnswer>({ op: 'hold', count, watchdogMs });
-    return { bytesEach, ...(await observe(stage, player, observeMs)) };
+    return { bytesEach, ...(await observe(stage, player, renewalsMs)) };
   },
 };
 
@@ -54,10 +54,10 @@ export const waitedFor: Workload = {
   title: '10,000 locks that one process waits for',
   contestants,
   columns: [BYTES, CLIENT_SHARE],
-  async measure(stage, contestant, { observeMs }) {
+  async measure(stage, contestant, { idleMs }) {
     await stage.server.command('EVAL', HELD_BY_ANOTHER, '0', String(WAITERS));
     const player = await stage.enter(contestant, A_CORE_EACH);
     const { bytesEach } = await player.order<HeapAnswer>({ op: 'wait', count: WAITERS });
-    return { bytesEach, ...(await observe(stage, player, observeMs)) };
+    return { bytesEach, ...(await observe(stage, player, idleMs)) };
   },
 };
