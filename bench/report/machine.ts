@@ -16,22 +16,20 @@ export interface Machine {
   readonly canPin: boolean;
   readonly node: string;
   readonly server: string;
-  /** Of the packages that the bench has installed. */
+  /** Of the packages that the bench installs. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-interface Lockfile {
-  readonly packages: Readonly<Record<string, { readonly version?: string }>>;
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
-function installedVersions(): Record<string, string> {
-  const lockfile = JSON.parse(readFileSync(join(BENCH, 'package-lock.json'), 'utf8')) as Lockfile;
-  const versions: Record<string, string> = {};
-  for (const [path, { version }] of Object.entries(lockfile.packages)) {
-    const [, name] = path.split(/^node_modules\//);
-    if (name !== undefined && version !== undefined) versions[name] = version;
-  }
-  return versions;
+/** They are exact in the manifest; an alias ends with the version that it stands for. */
+function packageVersions(): Record<string, string> {
+  const { dependencies } = JSON.parse(readFileSync(join(BENCH, 'package.json'), 'utf8')) as Manifest;
+  return Object.fromEntries(
+    Object.entries(dependencies).map(([name, version]) => [name, version.split('@').at(-1) ?? version]),
+  );
 }
 
 async function serverVersion(): Promise<string> {
@@ -49,6 +47,6 @@ export async function describeMachine(): Promise<Machine> {
     canPin,
     node: process.versions.node,
     server: await serverVersion(),
-    versions: installedVersions(),
+    versions: packageVersions(),
   };
 }

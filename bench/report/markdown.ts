@@ -30,8 +30,10 @@ function introduction({ machine, pace }: Report): string {
   const pinned = machine.canPin
     ? 'Where a title names cores, processes are tied to them; the JVM never is.'
     : 'Processes were not tied to cores: this machine has one core or no `taskset`.';
+  const again = pace.again === 0 ? '' : ` It is then made again, up to ${pace.again} times.`;
   return [
-    `${kind} Every measurement has a fresh server and fresh processes. A measurement is made again, up to ${pace.again} times, when the bare pair before and after it differs by more than 15 % or others use more than 5 % of the machine; ${DISTURBED} marks what stayed disturbed. ${pinned}`,
+    `${kind} Every measurement has a fresh server and fresh processes. ${pinned}`,
+    `A measurement is disturbed when the bare pair before and after it differs by more than 15 % or when others use more than 5 % of the machine.${again} ${DISTURBED} marks contestants with a disturbed measurement.`,
     `Ratios within one run count; figures of different machines cannot be compared. ${machine.cores} cores (${machine.cpu}), ${machine.server}, Node.js ${machine.node}.`,
   ].join('\n\n');
 }
