@@ -34,7 +34,7 @@ function bar(
   return [
     `<text x="${LABEL_WIDTH - 8}" y="${middle}" text-anchor="end">${escapeText(contestant.title)}</text>`,
     `<rect x="${LABEL_WIDTH}" y="${y}" width="${width.toFixed(1)}" height="17" fill="${COLOURS[contestant.kind]}"/>`,
-    `<text x="${LABEL_WIDTH + width + 6}" y="${middle}">${isMeasured ? formatFigure(median, column) : 'failed'}</text>`,
+    `<text x="${(LABEL_WIDTH + width + 6).toFixed(1)}" y="${middle}">${isMeasured ? formatFigure(median, column) : 'failed'}</text>`,
   ].join('\n');
 }
 
