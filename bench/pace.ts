@@ -28,7 +28,7 @@ export const FULL: Pace = {
   warmUpMs: 1_000,
   measureMs: 2_000,
   handovers: 50,
-  burstMs: 20_000,
+  burstMs: 10_000,
   guardRounds: 60,
   holds: 100_000,
   watchdogMs: 30_000,
