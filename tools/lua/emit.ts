@@ -22,81 +22,123 @@ export function exportName(name: string): string {
 
 export function emitScripts(folder: LuaFolder): string {
   if (folder.scripts.length === 0) return `${FILE_HEADER}export {};\n`;
-  const scripts = folder.scripts.map((file) => emitScript(file, fragmentsOf(file, folder) ?? []));
-  return `${FILE_HEADER}import { defineScript } from './script.ts';\n\n${scripts.join('\n')}`;
+  const fragments = [...folder.fragments.values()].map(
+    ({ name, text }) => `const ${fragmentName(name)} = ${literal(compact(text))};\n`,
+  );
+  const scripts = folder.scripts.flatMap((file) => {
+    const own = scriptOf(file, folder);
+    return file.header.isGuarded ? [own, behindGuard(own, folder)] : [own];
+  });
+  const imports = "import { defineScript, integer } from './script.ts';\n";
+  return [FILE_HEADER + imports, ...fragments, ...scripts.map(emitScript)].join('\n');
 }
 
-function emitScript(file: LuaFile, fragments: readonly LuaFile[]): string {
+/** A script as it is sent: one file, or two that run as one. */
+interface Composed {
+  readonly name: string;
+  readonly summary: string;
+  readonly keys: readonly Parameter[];
+  readonly args: readonly Parameter[];
+  readonly replies: readonly Reply[];
+  readonly fragments: readonly LuaFile[];
+  readonly body: string;
+}
+
+function scriptOf(file: LuaFile, folder: LuaFolder): Composed {
   const { keys, args, summary, returns } = file.header;
-  const replies = returns?.replies ?? [];
-  const source = [prologue(file), ...fragments.map(({ text }) => compact(text)), compact(file.text)].join('');
-  const sha1 = createHash('sha1').update(source).digest('hex');
-  const fixedKeys = keys.filter(({ variadic }) => !variadic).map(({ name }) => quote(name));
-  const variadicKey = keys.find(({ variadic }) => variadic);
-  const argList = args.map(({ name, type, variadic }) => pair(name, `${type}${variadic ? '...' : ''}`));
+  const fragments = fragmentsOf(file, folder) ?? [];
+  const body = compact(file.text);
+  return { name: file.name, summary, keys, args, replies: returns?.replies ?? [], fragments, body };
+}
+
+const GUARD = 'guard/check';
+const GUARD_PASSES = "return { 'settled' }\n";
+
+/** The script behind the guard's question, which ends it with an answer of its own while strangers are kept out. */
+function behindGuard(own: Composed, folder: LuaFolder): Composed {
+  const file = folder.scripts.find(({ name }) => name === GUARD);
+  if (file === undefined) throw new Error(`${own.name} is to run behind ${GUARD}, which is missing`);
+  const guard = scriptOf(file, folder);
+  if (!guard.body.endsWith(GUARD_PASSES)) throw new Error(`${GUARD} must end with ${GUARD_PASSES}`);
+  return {
+    name: own.name.replace('/', '/guarded-'),
+    summary: `${own.summary} Behind the guard: strangers are kept out for a grace.`,
+    keys: [...own.keys, ...guard.keys],
+    args: [...own.args, ...guard.args],
+    replies: [...own.replies, ...guard.replies.filter(({ word }) => word !== 'settled')],
+    fragments: [...new Set([...guard.fragments, ...own.fragments])],
+    body: guard.body.slice(0, -GUARD_PASSES.length) + own.body,
+  };
+}
+
+/** `lib/raise-lease` is kept in `raiseLease`: once, however many scripts it is part of. */
+function fragmentName(name: string): string {
+  return exportName(name.replace('lib/', ''));
+}
+
+function emitScript({ name, summary, keys, args, replies, fragments, body }: Composed): string {
+  const own = prologue(keys, args) + body;
+  const sha1 = createHash('sha1')
+    .update(fragments.map(({ text }) => compact(text)).join('') + own)
+    .digest('hex');
   const replyList = replies.map(
-    ({ word, fields }) => `    ${word}: [${fields.map(({ name, type }) => pair(name, type)).join(', ')}],\n`,
+    ({ word, fields }) => `    ${word}: [${fields.map((field) => pair(field.name, field.type)).join(', ')}],\n`,
+  );
+  const bare = replies.flatMap((reply) =>
+    reply.bare === undefined ? [] : `${reply.bare}: ${quote(reply.word)}`,
   );
   return `/** ${summary.replaceAll('*/', '*\\/')} */
-export const ${exportName(file.name)} = defineScript<
+export const ${exportName(name)} = defineScript<
   ${parametersType(keys)},
   ${parametersType(args)},
   | ${replies.map(replyType).join('\n  | ')}
 >({
-  name: ${quote(file.name)},
+  name: ${quote(name)},
   sha1: ${quote(sha1)},
-  keys: [${fixedKeys.join(', ')}],
-${variadicKey === undefined ? '' : `  variadicKey: ${quote(variadicKey.name)},\n`}  args: [${argList.join(', ')}],
+  keys: ${encoder(keys)},
+  args: ${encoder(args)},
   replies: {
 ${replyList.join('')}  },
-  source: \`${source.replace(/[\\`]|\$\{/g, '\\$&')}\`,
+${bare.length === 0 ? '' : `  bare: { ${bare.join(', ')} },\n`}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
 });
 `;
 }
 
-/** Names for positions, and no step further with a position missing or an integer that is none. */
-function prologue(file: LuaFile): string {
-  const { keys, args } = file.header;
-  const refuse = (why: string): string => `return redis.error_reply('ERR holdfast ${file.name}: ${why}')`;
-  const lines = [
-    `if ${countDiffers('KEYS', keys)} or ${countDiffers('ARGV', args)} then`,
-    `  ${refuse('wrong number of keys or arguments')}`,
-    'end',
-  ];
-  for (const [table, parameters] of [
-    ['KEYS', keys],
-    ['ARGV', args],
-  ] as const) {
-    for (const [index, parameter] of parameters.entries()) {
-      lines.push(...bind(table, index, parameter, refuse(`${parameter.name} is not a safe integer`)));
-    }
+function literal(source: string): string {
+  return `\`${source.replace(/[\\`]|\$\{/g, '\\$&')}\``;
+}
+
+/** Puts named values in their places. Only numbers are checked here: text is text, and options were checked before. */
+function encoder(parameters: readonly Parameter[]): string {
+  if (parameters.length === 0) return '() => []';
+  const items = parameters.map(({ name, type, variadic }) => {
+    const isNumber = type === 'integer' || type === 'digits';
+    if (variadic) return isNumber ? `...${name}.map(integer)` : `...${name}`;
+    return isNumber ? `integer(${name})` : name;
+  });
+  return `({ ${parameters.map(({ name }) => name).join(', ')} }) => [${items.join(', ')}]`;
+}
+
+/** Names for positions. */
+function prologue(keys: readonly Parameter[], args: readonly Parameter[]): string {
+  return [...bindAll('KEYS', keys), ...bindAll('ARGV', args)].map((line) => `${line}\n`).join('');
+}
+
+function bindAll(table: string, parameters: readonly Parameter[]): string[] {
+  const read = ({ type }: Parameter, at: string) =>
+    type === 'integer' ? `tonumber(${table}[${at}])` : `${table}[${at}]`;
+  const fixed = parameters.filter(({ variadic }) => !variadic);
+  const names = fixed.map(({ name }) => name).join(', ');
+  const values = fixed.map((parameter, index) => read(parameter, String(index + 1))).join(', ');
+  const lines = fixed.length === 0 ? [] : [`local ${names} = ${values}`];
+  for (const parameter of parameters.slice(fixed.length)) {
+    const { name } = parameter;
+    // Not unpack, whose results must fit the C stack.
+    const item = `${name}[i${fixed.length === 0 ? '' : ` - ${fixed.length}`}]`;
+    const loop = `for i = ${fixed.length + 1}, #${table} do ${item} = ${read(parameter, 'i')} end`;
+    lines.push(`local ${name} = {}`, loop);
   }
-  return `${lines.join('\n')}\n`;
-}
-
-function countDiffers(table: string, parameters: readonly Parameter[]): string {
-  const variadic = parameters.at(-1)?.variadic ?? false;
-  return variadic ? `#${table} < ${parameters.length - 1}` : `#${table} ~= ${parameters.length}`;
-}
-
-function bind(table: string, index: number, { name, type, variadic }: Parameter, refuse: string): string[] {
-  const integer = type === 'integer';
-  // Not tonumber alone, which also takes 0x10, 1e3, nan and blanks.
-  const read = (at: string): string =>
-    integer ? `string.match(${table}[${at}], '^%-?%d+$') and tonumber(${table}[${at}])` : `${table}[${at}]`;
-  // Larger ones are rounded and reach commands as 1e+17: a PEXPIRE could fail after the HSET it belongs to.
-  const check = (item: string): string[] =>
-    integer ? [`if not ${item} or math.abs(${item}) > ${Number.MAX_SAFE_INTEGER} then ${refuse} end`] : [];
-  if (!variadic) return [`local ${name} = ${read(String(index + 1))}`, ...check(name)];
-  const item = `${name}[i${index === 0 ? '' : ` - ${index}`}]`;
-  // Not unpack, whose results must fit the C stack.
-  return [
-    `local ${name} = {}`,
-    `for i = ${index + 1}, #${table} do`,
-    `  ${item} = ${read('i')}`,
-    ...check(item).map((line) => `  ${line}`),
-    'end',
-  ];
+  return lines;
 }
 
 /** The code without its comments and the lines they leave empty. */
@@ -125,7 +167,7 @@ function compact(text: string): string {
 
 function parametersType(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return 'Record<string, never>';
-  const types: Record<string, string> = { integer: 'number', bytes: 'Buffer' };
+  const types: Record<string, string> = { integer: 'number', digits: 'number', bytes: 'Buffer' };
   const members = parameters.map(({ name, type, variadic }) => {
     // The type of a key is its type in Redis; here it is always a name.
     const scalar = types[type] ?? 'string';

@@ -23,6 +23,8 @@ export type Header = {
   readonly keys: Parameter[];
   readonly args: Parameter[];
   readonly includes: Include[];
+  /** It is also made behind the guard's question. */
+  isGuarded: boolean;
   returns: { readonly line: number; readonly replies: readonly Reply[] } | undefined;
   /** How many lines of the file are header. */
   length: number;
@@ -44,19 +46,20 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 );
 
 const KEY_TYPES = ['any', 'hash', 'list', 'set', 'stream', 'string', 'zset'];
-const ARGUMENT_TYPES = ['string', 'integer', 'bytes'];
+/** `digits` is a number for the caller and text for the script, which hands it on to commands as it is. */
+const ARGUMENT_TYPES = ['string', 'integer', 'digits', 'bytes'];
 
 const HEADER_LINE = /^---(?: ?| (.*))$/;
 const TAG = /^@(\S*)\s*(.*)$/;
 const PARAMETER = /^([A-Za-z][A-Za-z0-9]*)\s+(\S+)/;
-const STRAY_TAG = /^\s*--+\s*@(?:keys?|args?|returns|include)\b/;
+const STRAY_TAG = /^\s*--+\s*@(?:keys?|args?|returns|include|guarded)\b/;
 
 /** Reads the header of one file. A fragment declares neither keys nor arguments nor replies. */
 export function readHeader(text: string, kind: 'script' | 'fragment', report: Report): Header {
   const lines = text.split('\n');
   const end = lines.findIndex((line) => !line.startsWith('---'));
   const length = end === -1 ? lines.length : end;
-  const header: Header = { summary: '', keys: [], args: [], includes: [], returns: undefined, length };
+  const header: Header = { summary: '', keys: [], args: [], includes: [], isGuarded: false, returns: undefined, length };
 
   const summary: string[] = [];
   let returnsText: string | undefined;
@@ -111,6 +114,11 @@ function readTag(header: Header, tag: string, rest: string, line: number, report
     if (!/^\S+$/.test(rest)) report(line, 'malformed header line: expected @include lib/<fragment>');
     else if (header.includes.some(({ name }) => name === rest)) report(line, `duplicate include ${rest}`);
     else header.includes.push({ name: rest, line });
+    return;
+  }
+  if (tag === 'guarded') {
+    if (rest !== '') report(line, 'malformed header line: @guarded stands alone');
+    header.isGuarded = true;
     return;
   }
   const keyed = tag === 'key' || tag === 'keys';

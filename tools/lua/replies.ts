@@ -27,10 +27,15 @@ export function checkReplies(file: LuaFile, chunk: Chunk, fragments: readonly Lu
   const declared = new Map(file.header.returns?.replies.map((reply) => [reply.word, reply]));
   const scope = { functions: scopeFunctions(chunk, fragments), values: variableValues(chunk) };
   const given = new Set<string>();
+  const bare = [...declared.values()].filter((reply) => reply.bare !== undefined);
 
   for (const statement of returnsOf(chunk.body)) {
     const line = lineOf(statement);
     const [value, ...more] = statement.arguments;
+    if (value !== undefined && more.length === 0 && isBare(value, scope) && bare.length > 0) {
+      for (const { word } of bare) given.add(word);
+      continue;
+    }
     if (value === undefined || more.length > 0 || !isReply(value, scope)) {
       file.report(line, "a script returns { 'word', … }, or calls a function or redis.error_reply for it");
       continue;
@@ -87,6 +92,16 @@ function isReply(value: Expression, scope: Scope): boolean {
   if (!isCall(value)) return false;
   const name = nameOf(value.base);
   return name === 'redis.error_reply' || (name !== undefined && scope.functions.has(name));
+}
+
+/** What is no array: nil, a number, the answer of a command, or what a function makes of one. */
+function isBare(value: Expression, scope: Scope): boolean {
+  if (value.type === 'TableConstructorExpression') return false;
+  if (!isCall(value)) return true;
+  const name = nameOf(value.base);
+  if (name === 'redis.error_reply') return false;
+  const declaration = name === undefined ? undefined : scope.functions.get(name);
+  return declaration === undefined || followFunction(declaration, scope, new Set()).length === 0;
 }
 
 function wordOf(table: TableConstructorExpression): string | undefined {

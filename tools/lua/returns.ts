@@ -1,13 +1,20 @@
 /**
- * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' }`.
+ * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' } as nil`.
+ *
+ * A reply travels as an array that starts with its word. The replies of a script that runs all the time may travel
+ * bare: one without fields as nil, one with a single field as that integer or string.
  */
 
 export type Field = { readonly name: string; readonly type: string };
 
+/** How a reply travels that is not an array. */
+export type Bare = 'nil' | 'integer' | 'string';
+
 /** One shape of a reply: its status word and what follows it. */
-export type Reply = { readonly word: string; readonly fields: readonly Field[] };
+export type Reply = { readonly word: string; readonly fields: readonly Field[]; readonly bare?: Bare };
 
 const FIELD_TYPES = ['integer', 'string', 'string?', 'integer...', 'string...'];
+const SHAPE = /^\s*\{(.*)\}(?:\s+as\s+(nil|integer|string))?\s*$/;
 const WORD = /^'([a-z][A-Za-z0-9]*)'$/;
 const FIELD = /^([A-Za-z][A-Za-z0-9]*)(?:\s*:\s*(\S+))?$/;
 
@@ -15,7 +22,7 @@ const FIELD = /^([A-Za-z][A-Za-z0-9]*)(?:\s*:\s*(\S+))?$/;
 export function readReplies(text: string, report: (message: string) => void): Reply[] {
   const replies: Reply[] = [];
   for (const shape of text.split('|')) {
-    const inner = /^\s*\{(.*)\}\s*$/.exec(shape)?.[1];
+    const [, inner, bare] = SHAPE.exec(shape) ?? [];
     const [first = '', ...rest] = (inner ?? '').split(',').map((part) => part.trim());
     const word = WORD.exec(first)?.[1];
     if (word === undefined) {
@@ -25,9 +32,28 @@ export function readReplies(text: string, report: (message: string) => void): Re
       continue;
     }
     if (replies.some((reply) => reply.word === word)) report(`duplicate status word '${word}' in @returns`);
-    replies.push({ word, fields: readFields(word, rest, report) });
+    const fields = readFields(word, rest, report);
+    if (bare === undefined) replies.push({ word, fields });
+    else replies.push({ word, fields, bare: checkBare(bare as Bare, word, fields, replies, report) });
   }
   return replies;
+}
+
+function checkBare(
+  bare: Bare,
+  word: string,
+  fields: readonly Field[],
+  before: readonly Reply[],
+  report: (message: string) => void,
+): Bare {
+  if (before.some((reply) => reply.bare === bare)) report(`a second reply travels as ${bare}`);
+  const [first, ...more] = fields;
+  const fits =
+    bare === 'nil'
+      ? first === undefined
+      : first !== undefined && more.length === 0 && (bare === first.type || (bare === 'string' && first.type === 'integer'));
+  if (!fits) report(`'${word}' cannot travel as ${bare}: nil has no field, an integer or a string is the only one`);
+  return bare;
 }
 
 function readFields(word: string, texts: readonly string[], report: (message: string) => void): Field[] {
