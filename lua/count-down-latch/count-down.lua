@@ -7,7 +7,7 @@
 --- @key answer      string  what this very request was answered
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'counted' } | { 'opened', announced } | { 'open' }
 --- @include lib/remember
 --- @include lib/full-memory

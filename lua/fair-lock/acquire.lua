@@ -11,7 +11,7 @@
 --- @key seen       hash    waiter of ours -> when it was heard of
 --- @key ended      string  there once this owner's hold or wait is over
 --- @arg owner      string
---- @arg leaseMs    integer
+--- @arg leaseMs    ms
 --- @arg waitMs     integer what the waiter adds to the times of those behind; 0: it does not queue up
 --- @arg silentMs   integer how long the waiter may go unheard
 --- @arg publish    string  PUBLISH or SPUBLISH

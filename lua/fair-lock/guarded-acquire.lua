@@ -11,7 +11,7 @@
 --- @key ended      string  there once this owner's hold or wait is over
 --- @key guard      string  which server was last reckoned with, and until when its grace lasts
 --- @arg owner      string
---- @arg leaseMs    integer
+--- @arg leaseMs    ms
 --- @arg waitMs     integer what the waiter adds to the times of those behind; 0: it does not queue up
 --- @arg silentMs   integer how long the waiter may go unheard
 --- @arg publish    string  PUBLISH or SPUBLISH
@@ -21,9 +21,6 @@
 --- @returns { 'held' } | { 'queued', lookAgainMs } | { 'busy', remainingMs } | { 'ended' } | { 'grace', remainingMs, server: string }
 --- @include lib/grace
 --- @include lib/fair-turn
-if graceMs < 1 then
-  return redis.error_reply('ERR a grace must be positive')
-end
 local keptOutMs, server = graceLeft(guard, graceMs, trusted)
 local turn = takeTurn(
   lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, keptOutMs > 0

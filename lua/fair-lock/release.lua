@@ -13,7 +13,7 @@
 --- @arg silentMs    integer how long a queue as a whole may go unheard
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string  that of a waiter is this one, a colon and its owner
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'released', announced } | { 'left', announced } | { 'lost' }
 --- @include lib/now
 --- @include lib/fair-queue

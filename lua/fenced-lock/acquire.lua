@@ -8,14 +8,12 @@
 --- @key ended        string  there once this owner's hold is over
 --- @key token        string  the last token given
 --- @arg owner        string
---- @arg leaseMs      integer
+--- @arg leaseMs      ms
 --- @arg retentionMs  integer  how long the token is kept after it was given; 0: for ever
 --- @returns { 'held', token } | { 'busy', remainingMs } | { 'ended' }
+--- @guarded
 --- @include lib/raise-lease
---- @include lib/grant-lease
-if leaseMs < 1 or retentionMs < 0 then
-  return redis.error_reply('ERR a lease must be positive and a retention not negative')
-end
+--- @include lib/first-lease
 local isHeld = redis.call('EXISTS', lock) == 1
 if isHeld and redis.call('HEXISTS', lock, owner) == 0 then
   return { 'busy', redis.call('PTTL', lock) }
@@ -47,8 +45,6 @@ if isHeld then
   raiseLease(lock, leaseMs)
 else
   redis.call('HSET', lock, owner, 1)
-  grantLease(lock, leaseMs, function()
-    redis.call('DEL', lock)
-  end)
+  firstLease(lock, leaseMs)
 end
 return { 'held', given }

@@ -7,14 +7,11 @@
 --- @arg owner     string
 --- @arg count     integer
 --- @arg token     integer
---- @arg leaseMs   integer
+--- @arg leaseMs   ms
 --- @arg graceMs   integer
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/reclaim-hold
-if leaseMs < 1 or graceMs < 1 or count < 1 then
-  return redis.error_reply('ERR a lease, a grace and a count must be positive')
-end
 -- The next token must be higher than this one, though the server's clock be behind its predecessor's.
 local known = redis.call('GET', last)
 if (tonumber(known or '0') or token) < token then

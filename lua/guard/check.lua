@@ -5,9 +5,6 @@
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'settled' } | { 'grace', remainingMs, server: string }
 --- @include lib/grace
-if graceMs < 1 then
-  return redis.error_reply('ERR a grace must be positive')
-end
 local remainingMs, server = graceLeft(guard, graceMs, trusted)
 if remainingMs > 0 then
   return { 'grace', remainingMs, server }

@@ -8,14 +8,8 @@
 --- @include lib/now
 --- @include lib/fair-queue
 --- @include lib/fair-place
---- @include lib/grant-lease
+--- @include lib/first-lease
 local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, isKeptOut)
-  if leaseMs < 1 then
-    return redis.error_reply('ERR a lease must be positive')
-  end
-  if waitMs < 0 or silentMs < 1 then
-    return redis.error_reply('ERR a wait must not be negative, and a waiter may be silent for a while')
-  end
   if redis.call('HEXISTS', lock, owner) == 1 then
     if not isKeptOut then
       raiseLease(lock, leaseMs)
@@ -32,9 +26,7 @@ local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, wait
   if isFree and not isKeptOut and (not head or head == owner) then
     leaveQueue(queue, timeouts, seen, owner)
     redis.call('HSET', lock, owner, 1)
-    grantLease(lock, leaseMs, function()
-      redis.call('DEL', lock)
-    end)
+    firstLease(lock, leaseMs)
     return { 'held' }
   end
   if isFree and swept then

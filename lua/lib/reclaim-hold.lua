@@ -1,7 +1,7 @@
 --- Gives a hold back where a lock is a hash with its owner for the one field.
 ---
 --- @include lib/raise-lease
---- @include lib/grant-lease
+--- @include lib/first-lease
 --- @include lib/come-back
 local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
   if redis.call('HEXISTS', lock, owner) == 1 then
@@ -15,8 +15,6 @@ local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, t
     return { 'taken' }
   end
   redis.call('HSET', lock, owner, count)
-  grantLease(lock, leaseMs, function()
-    redis.call('DEL', lock)
-  end)
+  firstLease(lock, leaseMs)
   return { 'held' }
 end

@@ -5,12 +5,9 @@
 --- @key lock     hash    owner -> hold count; its TTL is the lease
 --- @arg owner    string
 --- @arg count    integer
---- @arg leaseMs  integer
+--- @arg leaseMs  ms
 --- @returns { 'held' } | { 'lost' }
 --- @include lib/raise-lease
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
 if redis.pcall('HEXISTS', lock, owner) ~= 1 then
   return { 'lost' }
 end

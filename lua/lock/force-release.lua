@@ -8,7 +8,7 @@
 --- @arg holder      string  who held the lock when the call was made
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'ended', announced }
 --- @include lib/announce
 --- @include lib/full-memory

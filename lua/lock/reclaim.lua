@@ -5,12 +5,9 @@
 --- @key guard     string  which server was last reckoned with, and until when its grace lasts
 --- @arg owner     string
 --- @arg count     integer
---- @arg leaseMs   integer
+--- @arg leaseMs   ms
 --- @arg graceMs   integer
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/reclaim-hold
-if leaseMs < 1 or graceMs < 1 or count < 1 then
-  return redis.error_reply('ERR a lease, a grace and a count must be positive')
-end
 return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)

@@ -6,7 +6,7 @@
 --- @keys ended      string  for each id, there once its permit is over
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer  how long to remember the answer
+--- @arg rememberMs  ms  how long to remember the answer
 --- @arg barMs       integer  how long to refuse late acquisitions
 --- @args ids        bytes
 --- @returns { 'released', count, announced } | { 'refused' }

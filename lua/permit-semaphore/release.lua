@@ -10,7 +10,7 @@
 --- @arg request     string
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @arg id          bytes
 --- @returns { 'released', announced } | { 'expired', announced } | { 'missing' }
 --- @include lib/expiring-permits

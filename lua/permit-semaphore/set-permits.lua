@@ -7,7 +7,7 @@
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'set', announced } | { 'kept' }
 --- @include lib/remember
 --- @include lib/expiring-permits

@@ -6,7 +6,7 @@
 --- @keys ended      string  for each id, there once its permit is over
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @args ids        bytes
 --- @returns { 'returned', announced } | { 'barred' }
 --- @include lib/expiring-permits

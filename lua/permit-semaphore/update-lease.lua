@@ -6,7 +6,7 @@
 --- @arg leaseMs     integer  -1 without end
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @arg id          bytes
 --- @returns { 'updated' } | { 'missing' }
 --- @include lib/remember

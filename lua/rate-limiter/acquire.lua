@@ -59,6 +59,6 @@ if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
 end
 if rememberMs > 0 then
   ignoreFullMemory(answer)
-  redis.call('SET', answer, 'granted', 'PX', rememberMs)
+  redis.call('SET', answer, 'granted', 'PX', whole(rememberMs))
 end
 return { 'granted' }

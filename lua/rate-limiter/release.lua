@@ -11,7 +11,7 @@
 --- @key clientHistory   zset    entry -> when it was granted, of this client
 --- @key answer          string  what this very request was answered
 --- @arg count           integer
---- @arg rememberMs      integer
+--- @arg rememberMs      ms
 --- @returns { 'released' } | { 'unset' }
 --- @include lib/remember
 --- @include lib/full-memory

@@ -10,7 +10,7 @@
 --- @arg rate            integer
 --- @arg intervalMs      integer
 --- @arg keepAliveMs     integer  how long the limiter lives after it was used; 0 for ever
---- @arg rememberMs      integer
+--- @arg rememberMs      ms
 --- @returns { 'set' } | { 'kept' }
 --- @include lib/remember
 --- @include lib/rate-limit

@@ -12,7 +12,7 @@
 --- @key answer          string  that this very request is over: granted or undone
 --- @arg count           integer
 --- @arg id              bytes    16 random bytes
---- @arg rememberMs      integer
+--- @arg rememberMs      ms
 --- @returns { 'returned' } | { 'barred' }
 --- @include lib/full-memory
 --- @include lib/rate-window

@@ -10,7 +10,7 @@
 --- @arg mode        string  how they held the lock when the call was made: read or write
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @args holders    string
 --- @returns { 'ended', announced, readers: string... }
 --- @include lib/announce

@@ -11,12 +11,10 @@
 --- @arg writer   string  the field of the same owner's write hold, or nothing
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'busy', remainingMs } | { 'ended' }
+--- @guarded
 --- @include lib/now
 --- @include lib/read-holds
 --- @include lib/grant-lease
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
 if redis.call('HEXISTS', lock, owner) == 1 then
   keepHold(hold, leaseMs)
   raiseToHolds(lock, leaseMs, { hold }, 1, 1)

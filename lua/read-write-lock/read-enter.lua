@@ -9,9 +9,6 @@
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'lost' }
 --- @include lib/read-holds
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
 if redis.pcall('HEXISTS', lock, owner) ~= 1 then
   return { 'lost' }
 end

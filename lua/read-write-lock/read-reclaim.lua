@@ -13,9 +13,6 @@
 --- @include lib/read-holds
 --- @include lib/grant-lease
 --- @include lib/come-back
-if leaseMs < 1 or graceMs < 1 or #holds < 1 then
-  return redis.error_reply('ERR a lease, a grace and the number of hold keys must be positive')
-end
 if redis.call('HEXISTS', lock, owner) == 1 then
   for _, hold in ipairs(holds) do
     keepHold(hold, leaseMs)

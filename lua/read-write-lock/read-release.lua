@@ -10,7 +10,7 @@
 --- @arg owner       string
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'released', announced, readers: string... } | { 'lost' }
 --- @include lib/announce
 --- @include lib/list-readers

@@ -5,14 +5,12 @@
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @key ended    string  there once this owner's hold is over
 --- @arg owner    string
---- @arg leaseMs  integer
+--- @arg leaseMs  ms
 --- @args robbed  string  who held the lock when the call was made
 --- @returns { 'held' } | { 'changed' } | { 'ended' }
+--- @guarded
 --- @include lib/raise-lease
---- @include lib/grant-lease
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
+--- @include lib/first-lease
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }
@@ -33,7 +31,5 @@ if others > 0 then
 end
 redis.call('DEL', lock)
 redis.call('HSET', lock, 'mode', 'write', owner, 1)
-grantLease(lock, leaseMs, function()
-  redis.call('DEL', lock)
-end)
+firstLease(lock, leaseMs)
 return { 'held' }

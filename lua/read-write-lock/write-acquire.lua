@@ -9,15 +9,13 @@
 --- @key ended    string  there once this owner's hold is over
 --- @key waiting  zset    writers that readers stand back for -> until when
 --- @arg owner    string
---- @arg leaseMs  integer
+--- @arg leaseMs  ms
 --- @arg noteMs   integer  how long readers stand back after this attempt; 0 without preference
 --- @returns { 'held' } | { 'busy', remainingMs, mode: string } | { 'ended' }
+--- @guarded
 --- @include lib/now
 --- @include lib/raise-lease
---- @include lib/grant-lease
-if leaseMs < 1 or noteMs < 0 then
-  return redis.error_reply('ERR a lease must be positive')
-end
+--- @include lib/first-lease
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }
@@ -31,9 +29,7 @@ if mode ~= 'read' and mode ~= 'write' then
     return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
   end
   redis.call('HSET', lock, 'mode', 'write', owner, 1)
-  grantLease(lock, leaseMs, function()
-    redis.call('DEL', lock)
-  end)
+  firstLease(lock, leaseMs)
   redis.call('ZREM', waiting, owner)
   return { 'held' }
 end

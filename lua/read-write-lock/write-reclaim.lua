@@ -13,9 +13,6 @@
 --- @include lib/raise-lease
 --- @include lib/grant-lease
 --- @include lib/come-back
-if leaseMs < 1 or graceMs < 1 or count < 1 then
-  return redis.error_reply('ERR a lease, a grace and a count must be positive')
-end
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }

@@ -6,8 +6,8 @@
 --- @key permits     string  how many are free
 --- @key answer      string  what this very attempt was answered
 --- @arg count       integer
---- @arg takenMs     integer  how long to remember that they were taken
---- @arg shortMs     integer  how long to remember that they were not
+--- @arg takenMs     ms  how long to remember that they were taken
+--- @arg shortMs     ms  how long to remember that they were not
 --- @returns { 'taken' } | { 'short', left } | { 'undone' }
 --- @include lib/remember
 --- @include lib/permits
@@ -21,7 +21,7 @@ end
 if before then
   if before[1] == 'taken' then
     -- Written once more: newer servers wait for replicas only as far as the asking connection has written.
-    redis.call('PEXPIRE', answer, string.format('%.0f', takenMs))
+    redis.call('PEXPIRE', answer, takenMs)
   end
   return before
 end

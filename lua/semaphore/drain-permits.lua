@@ -4,7 +4,7 @@
 ---
 --- @key permits     string  how many are free
 --- @key answer      string  what this very request was answered
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'drained', count }
 --- @include lib/remember
 local before = recall(answer)

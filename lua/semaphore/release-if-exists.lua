@@ -5,7 +5,7 @@
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'released', announced } | { 'missing' }
 --- @include lib/remember
 --- @include lib/full-memory

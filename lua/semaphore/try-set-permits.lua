@@ -6,7 +6,7 @@
 --- @arg ttlMs       integer  how long the semaphore lives; 0 for ever
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'set', announced } | { 'kept' }
 --- @include lib/remember
 --- @include lib/announce

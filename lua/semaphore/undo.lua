@@ -9,7 +9,7 @@
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'returned', announced } | { 'barred' }
 --- @include lib/remember
 --- @include lib/full-memory

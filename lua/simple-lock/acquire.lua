@@ -3,22 +3,20 @@
 --- @key lock     string  the holder's token; its TTL is the lease
 --- @key ended    string  there once this owner's hold is over
 --- @arg owner    string
---- @arg leaseMs  integer
---- @returns { 'held' } | { 'busy', remainingMs } | { 'ended' }
+--- @arg leaseMs  ms
+--- @returns { 'held' } as word | { 'busy', remainingMs } as integer | { 'ended' } as word
+--- @guarded
 --- @include lib/raise-lease
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
+if redis.call('EXISTS', lock, ended) == 0 then
+  redis.call('SET', lock, owner, 'PX', leaseMs)
+  return 'held'
 end
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)
-  return { 'held' }
+  return 'held'
 end
-if holder then
-  return { 'busy', redis.call('PTTL', lock) }
+if not holder then
+  return 'ended'
 end
-if redis.call('EXISTS', ended) == 1 then
-  return { 'ended' }
-end
-redis.call('SET', lock, owner, 'NX', 'PX', leaseMs)
-return { 'held' }
+return redis.call('PTTL', lock)

@@ -7,7 +7,7 @@
 --- @arg holder      string  the name of the token that was there when the call was made
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
+--- @arg rememberMs  ms
 --- @returns { 'ended', announced }
 --- @include lib/announce
 --- @include lib/full-memory

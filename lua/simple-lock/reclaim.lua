@@ -4,15 +4,12 @@
 --- @key ended     string  there once this owner's hold is over
 --- @key guard     string  which server was last reckoned with, and until when its grace lasts
 --- @arg owner     string
---- @arg leaseMs   integer
+--- @arg leaseMs   ms
 --- @arg graceMs   integer
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/raise-lease
 --- @include lib/come-back
-if leaseMs < 1 or graceMs < 1 then
-  return redis.error_reply('ERR a lease and a grace must be positive')
-end
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)

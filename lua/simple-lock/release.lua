@@ -8,18 +8,18 @@
 --- @arg owner       string
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
---- @arg rememberMs  integer
---- @returns { 'released', announced } | { 'lost' }
+--- @arg rememberMs  ms
+--- @returns { 'released', announced } as integer | { 'lost' } as word
 --- @include lib/announce
 --- @include lib/full-memory
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-  return { 'released', announce(publish, channel, '0') }
+  return announce(publish, channel, '0')
 end
 if redis.call('GET', ended) == 'released' then
-  return { 'released', 1 }
+  return 1
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
-return { 'lost' }
+return 'lost'

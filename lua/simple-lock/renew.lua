@@ -1,13 +1,10 @@
 --- Gives every plain lock that is still its owner's at least the lease; answers 1 or 0 for each.
 ---
 --- @keys locks   string  the holder's token; its TTL is the lease
---- @arg leaseMs  integer
+--- @arg leaseMs  ms
 --- @args owners  string  one for each lock
 --- @returns { 'renewed', held: integer... }
 --- @include lib/raise-lease
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
 local reply = { 'renewed' }
 for i, lock in ipairs(locks) do
   if redis.pcall('GET', lock) == owners[i] then

@@ -34,6 +34,8 @@ const LONGEST_ANSWER_MS = 30_000;
 /** Even for waiters that may be silent for a moment only, asking more often would be spinning. */
 const SHORTEST_POLL_MS = 100;
 
+const ACQUIRE = { plain: fairLockAcquire, guarded: fairLockGuardedAcquire };
+
 export class FairProtocol implements LockProtocol {
   readonly name: string;
   readonly key: string;
@@ -88,7 +90,7 @@ export class FairProtocol implements LockProtocol {
       publish,
       channel: this.#channel,
     };
-    const reply = await granting.lock(this, fairLockAcquire, keys, args, fairLockGuardedAcquire);
+    const reply = await granting.lock(this, ACQUIRE, keys, args);
     switch (reply.status) {
       case 'queued':
         return { status: 'busy', remainingMs: reply.lookAgainMs };

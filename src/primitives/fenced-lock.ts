@@ -9,7 +9,12 @@ import { endedKey, tokenKey } from '../keys.ts';
 import { checkOptions } from '../options.ts';
 import { persist } from '../runtime/persist.ts';
 import type { AcquireAnswer, Claimed, Renew } from '../runtime/protocol.ts';
-import { fencedLockAcquire, fencedLockLastToken, fencedLockReclaim } from '../scripts/generated.ts';
+import {
+  fencedLockAcquire,
+  fencedLockGuardedAcquire,
+  fencedLockLastToken,
+  fencedLockReclaim,
+} from '../scripts/generated.ts';
 import { ExclusiveLock } from './exclusive-lock.ts';
 import type { Reclaimed, ReclaimTerms } from './guarded.ts';
 import type { Hold } from './hold.ts';
@@ -54,6 +59,8 @@ export interface FencedLockOptions extends LockKindOptions {
   tokenRetentionMs?: number | undefined;
 }
 
+const ACQUIRE = { plain: fencedLockAcquire, guarded: fencedLockGuardedAcquire };
+
 class FencedProtocol extends ReentrantProtocol {
   readonly #token: string;
   readonly #retentionMs: number;
@@ -67,7 +74,7 @@ class FencedProtocol extends ReentrantProtocol {
   override async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
-    return this.notEnded(await this.wire.granting.lock(this, fencedLockAcquire, keys, args), owner);
+    return this.notEnded(await this.wire.granting.lock(this, ACQUIRE, keys, args), owner);
   }
 
   protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {

@@ -10,8 +10,8 @@ import { classify } from '../drivers/outcome.ts';
 import { ReplicationError } from '../errors.ts';
 import type { Acknowledgement } from '../runtime/acknowledgement.ts';
 import type { Guard } from '../runtime/guard.ts';
-import { guardCheck } from '../scripts/generated.ts';
-import type { ArgumentValues, KeyValues, Script } from '../scripts/script.ts';
+import type { guardCheck } from '../scripts/generated.ts';
+import type { Script } from '../scripts/script.ts';
 
 type Runner = Pick<Driver, 'eval' | 'evalSha'>;
 
@@ -26,19 +26,18 @@ interface KeptOut {
   readonly remainingMs: number;
 }
 
-/** What a script takes and may answer, beside its own, when it runs behind the guard. */
-type BehindGuard<
-  Keys extends KeyValues,
-  Args extends ArgumentValues,
-  Reply extends { status: string },
-> = Pick<
-  Script<
-    Keys & Parameters<typeof guardCheck.run>[1],
-    Args & Parameters<typeof guardCheck.run>[2],
-    Reply | Awaited<ReturnType<typeof guardCheck.run>>
-  >,
-  'run'
->;
+/** A script that grants a lock, and the same behind the guard. */
+export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
+  readonly plain: Pick<Script<Keys, Args, Reply>, 'run'>;
+  readonly guarded: Pick<
+    Script<
+      Keys & Parameters<typeof guardCheck.run>[1],
+      Args & Parameters<typeof guardCheck.run>[2],
+      Reply | Exclude<Awaited<ReturnType<typeof guardCheck.run>>, { status: 'settled' }>
+    >,
+    'run'
+  >;
+}
 
 /** Which answers grant something; after the others, there is nothing to acknowledge. */
 const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
@@ -58,22 +57,18 @@ export class Granting {
   /**
    * Runs a script that grants a lock.
    *
-   * @param guarded what runs instead with the guard, where the script has something to do although strangers are
-   * kept out; otherwise it does not run then
    * @throws ReplicationError when it was granted and too few replicas acknowledged that
    */
-  lock<Keys extends KeyValues, Args extends ArgumentValues, Reply extends { status: string }>(
+  lock<Keys, Args, Reply extends { status: string }>(
     place: Place,
-    script: Script<Keys, Args, Reply>,
+    { plain, guarded }: GrantingScripts<Keys, Args, Reply>,
     keys: Keys,
     args: Args,
-    guarded?: BehindGuard<Keys, Args, Reply>,
   ): Promise<Reply | KeptOut> {
     return this.#acknowledged(place, async (runner): Promise<Reply | KeptOut> => {
-      if (this.#guard === undefined) return script.run(runner, keys, args);
+      if (this.#guard === undefined) return plain.run(runner, keys, args);
       const { key: guard, graceMs, trusted } = this.#guard.termsFor(place.key);
-      const behindGuard: BehindGuard<Keys, Args, Reply> = guarded ?? script.behind(guardCheck, 'settled');
-      const reply = await behindGuard.run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
+      const reply = await guarded.run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
       if (!('server' in reply)) return reply as Reply;
       this.#guard.saw(place.key, reply.server);
       return { status: 'busy', remainingMs: reply.remainingMs };
@@ -85,7 +80,7 @@ export class Granting {
    *
    * @throws ReplicationError when they were granted and too few replicas acknowledged that
    */
-  permits<Keys extends KeyValues, Args extends ArgumentValues, Reply extends { status: string }>(
+  permits<Keys, Args, Reply extends { status: string }>(
     place: Place,
     script: Script<Keys, Args, Reply>,
     keys: Keys,

@@ -9,12 +9,13 @@ import { POLL_MS } from '../runtime/poll.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import {
-  readWriteLockReadAcquire as readAcquireScript,
   readWriteLockReadEnter as readEnterScript,
   readWriteLockReadLeave as readLeaveScript,
   readWriteLockReadReclaim as readReclaimScript,
   readWriteLockReadRelease as readReleaseScript,
   readWriteLockReadRenew as readRenewScript,
+  readWriteLockGuardedReadAcquire,
+  readWriteLockReadAcquire,
 } from '../scripts/generated.ts';
 import { guardedBy } from './guarded.ts';
 import { holdKeys, ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
@@ -36,6 +37,8 @@ export function renewReads({ driver }: Wire): Renew {
     return (await readRenewScript.run(driver, { places }, { holders })).held;
   };
 }
+
+const ACQUIRE = { plain: readWriteLockReadAcquire, guarded: readWriteLockGuardedReadAcquire };
 
 export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   /** Other readers keep the key alive, and with it the field. */
@@ -79,7 +82,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     };
     // Looked up for every attempt: the owner may have become the writer while it waited here.
     const args = { owner, writer: this.heldAs('write')?.owner ?? '', leaseMs };
-    const reply = await this.wire.granting.lock(this, readAcquireScript, keys, args);
+    const reply = await this.wire.granting.lock(this, ACQUIRE, keys, args);
     if (reply.status === 'ended') throw this.ended(owner);
     return reply;
   }

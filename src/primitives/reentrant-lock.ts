@@ -12,6 +12,7 @@ import {
   lockDescribe,
   lockEnter,
   lockForceRelease,
+  lockGuardedAcquire,
   lockHolder,
   lockLeave,
   lockReclaim,
@@ -23,7 +24,7 @@ import { ScriptedProtocol } from './scripted-protocol.ts';
 import type { Wire } from './wire.ts';
 
 export const REENTRANT_SCRIPTS = {
-  acquire: lockAcquire,
+  acquire: { plain: lockAcquire, guarded: lockGuardedAcquire },
   release: lockRelease,
   renew: lockRenew,
   holder: lockHolder,

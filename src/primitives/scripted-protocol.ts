@@ -10,6 +10,7 @@ import type {
   lockAcquire,
   lockDescribe,
   lockForceRelease,
+  lockGuardedAcquire,
   lockHolder,
   lockRelease,
   lockRenew,
@@ -17,7 +18,7 @@ import type {
 import type { Wire } from './wire.ts';
 
 export interface LockScripts {
-  readonly acquire: typeof lockAcquire;
+  readonly acquire: { readonly plain: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };
   readonly release: typeof lockRelease;
   readonly renew: typeof lockRenew;
   readonly holder: typeof lockHolder;

@@ -12,6 +12,7 @@ import {
   simpleLockAcquire,
   simpleLockDescribe,
   simpleLockForceRelease,
+  simpleLockGuardedAcquire,
   simpleLockHolder,
   simpleLockReclaim,
   simpleLockRelease,
@@ -22,7 +23,7 @@ import { ScriptedProtocol } from './scripted-protocol.ts';
 import type { Wire } from './wire.ts';
 
 export const SIMPLE_SCRIPTS = {
-  acquire: simpleLockAcquire,
+  acquire: { plain: simpleLockAcquire, guarded: simpleLockGuardedAcquire },
   release: simpleLockRelease,
   renew: simpleLockRenew,
   holder: simpleLockHolder,

@@ -12,8 +12,10 @@ import {
   readWriteLockHolders as holdersScript,
   lockEnter,
   lockLeave,
-  readWriteLockSteal as stealScript,
-  readWriteLockWriteAcquire as writeAcquireScript,
+  readWriteLockGuardedSteal,
+  readWriteLockGuardedWriteAcquire,
+  readWriteLockSteal,
+  readWriteLockWriteAcquire,
   readWriteLockWriteReclaim as writeReclaimScript,
   readWriteLockWriteRelease as writeReleaseScript,
 } from '../scripts/generated.ts';
@@ -24,6 +26,9 @@ import type { Wire } from './wire.ts';
 /** A writer with preference shows itself this often while it waits, and is forgotten after that much silence. */
 const SHOW_EVERY_MS = 1_000;
 const NOTED_MS = 3_000;
+
+const ACQUIRE = { plain: readWriteLockWriteAcquire, guarded: readWriteLockGuardedWriteAcquire };
+const STEAL = { plain: readWriteLockSteal, guarded: readWriteLockGuardedSteal };
 
 export interface WriteStyle {
   /** Readers of ours that hold nothing yet stand back while this writer waits. */
@@ -74,7 +79,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
       waiting: waitingWritersKey(this.key),
     };
     const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
-    const reply = await this.wire.granting.lock(this, writeAcquireScript, keys, args);
+    const reply = await this.wire.granting.lock(this, ACQUIRE, keys, args);
     if (reply.status === 'ended') throw this.ended(owner);
     // The owner may have begun to read after this was begun.
     if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);
@@ -111,7 +116,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     const found = await holdersScript.run(driver, { lock: this.key }, {});
     const robbed = found.status === 'free' ? [] : found.holders;
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
-    const stealing = granting.lock(this, stealScript, keys, { owner, leaseMs, robbed });
+    const stealing = granting.lock(this, STEAL, keys, { owner, leaseMs, robbed });
     const reply = await stealing.catch((error: unknown) => {
       // It was taken from them all the same, though too few replicas know for the thief to keep it.
       if (error instanceof ReplicationError) onStolen(owner);

@@ -23,8 +23,10 @@ export interface ScriptDescriptor<Keys, Args, Reply extends { status: string }> 
   readonly args: (args: Args) => ScriptArgument[];
   /** The fields that follow each status word. */
   readonly replies: Readonly<Record<Reply['status'], Fields>>;
-  /** The status words of replies that travel without it: as nil, or as their only field. */
-  readonly bare?: { readonly [Form in 'nil' | 'integer' | 'string']?: Reply['status'] };
+  /** Replies that travel as their word alone. */
+  readonly words?: readonly Reply['status'][];
+  /** The reply that travels as its only field, an integer. */
+  readonly integer?: Reply['status'];
 }
 
 type ScriptRunner = Pick<Driver, 'eval' | 'evalSha'>;
@@ -41,26 +43,25 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   readonly #args: (args: Args) => ScriptArgument[];
   // A Map, because a word such as `constructor` would be found on any object.
   readonly #replies: ReadonlyMap<string, Fields>;
-  readonly #nil: Reply | undefined;
-  readonly #integer: string | undefined;
-  readonly #string: string | undefined;
+  readonly #words: ReadonlyMap<string, Reply>;
+  readonly #integer: { readonly status: string; readonly field: string } | undefined;
   readonly #decode = (reply: ScriptReply): Reply => {
-    if (reply === null && this.#nil !== undefined) return this.#nil;
-    if (typeof reply === 'number' && this.#integer !== undefined) return this.#decodeBare(this.#integer, reply);
-    if (typeof reply === 'string' && this.#string !== undefined) return this.#decodeBare(this.#string, reply);
-    return this.#decodeArray(reply);
+    if (typeof reply === 'string') return this.#words.get(reply) ?? this.#decodeArray(reply);
+    if (typeof reply !== 'number' || this.#integer === undefined) return this.#decodeArray(reply);
+    const { status, field } = this.#integer;
+    return { status, [field]: reply } as unknown as Reply;
   };
 
-  constructor({ name, sha1, source, keys, args, replies, bare = {} }: ScriptDescriptor<Keys, Args, Reply>) {
-    this.name = name;
-    this.sha1 = sha1;
-    this.source = source;
-    this.#keys = keys;
-    this.#args = args;
-    this.#replies = new Map(Object.entries<Fields>(replies));
-    this.#nil = bare.nil && ({ status: bare.nil } as Reply);
-    this.#integer = bare.integer;
-    this.#string = bare.string;
+  constructor(descriptor: ScriptDescriptor<Keys, Args, Reply>) {
+    const { words = [], integer: status } = descriptor;
+    this.name = descriptor.name;
+    this.sha1 = descriptor.sha1;
+    this.source = descriptor.source;
+    this.#keys = descriptor.keys;
+    this.#args = descriptor.args;
+    this.#replies = new Map(Object.entries<Fields>(descriptor.replies));
+    this.#words = new Map(words.map((word) => [word, { status: word } as Reply]));
+    this.#integer = status && { status, field: this.#replies.get(status)?.[0]?.[0] ?? '' };
   }
 
   /**
@@ -79,13 +80,6 @@ export class Script<Keys, Args, Reply extends { status: string }> {
       // EVAL also caches the script, so this happens once per server.
       return driver.eval(this.source, keyList, argumentList).then(this.#decode);
     });
-  }
-
-  #decodeBare(status: string, value: number | string): Reply {
-    const [[name, type] = ['', 'string'] as const] = this.#replies.get(status) ?? [];
-    const field = decodeField(value, type as 'integer' | 'string');
-    if (field === undefined) throw this.#unexpected(value, `"${name}" is not of type ${type}`);
-    return { status, [name]: field } as unknown as Reply;
   }
 
   #decodeArray(reply: ScriptReply): Reply {
@@ -130,6 +124,12 @@ export function defineScript<Keys, Args, Reply extends { status: string }>(
 export function integer(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   throw new TypeError(`A script takes safe integers, not ${value}`);
+}
+
+/** A time as scripts take it: with less than 1, an expiry would delete what it is given to. */
+export function ms(value: number): string {
+  if (Number.isSafeInteger(value) && value >= 1) return String(value);
+  throw new TypeError(`A script takes whole milliseconds from 1 on, not ${value}`);
 }
 
 function isNoScript(error: unknown): boolean {

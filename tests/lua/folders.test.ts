@@ -15,7 +15,11 @@ describe('lua/', () => {
         (file) => `${folder}/${file.replace(/\.lua$/, '')}`,
       ),
     );
-    const names = Object.values(generated).map((script) => script.name);
+    // A script that also runs behind the guard is generated twice.
+    const written = new Set(files);
+    const names = Object.values(generated)
+      .map((script) => script.name)
+      .filter((name) => written.has(name) || !written.has(name.replace('/guarded-', '/')));
     expect(names.sort()).toEqual(files.sort());
   });
 });

@@ -11,6 +11,7 @@ import {
   fairLockAcquire,
   fairLockGuardedAcquire,
   lockAcquire,
+  lockGuardedAcquire,
   semaphoreAcquire,
 } from '../../src/scripts/generated.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
@@ -21,6 +22,7 @@ const SERVER = 'ab'.repeat(20);
 const GRACE_MS = 30_000;
 const PLACE = { name: 'orders', key: 'raw:orders' };
 const KEYS = { lock: 'raw:orders', ended: 'ended' };
+const LOCK = { plain: lockAcquire, guarded: lockGuardedAcquire };
 const ARGS = { owner: 'c:1', leaseMs: 30_000 };
 
 /** A server that has so many replicas connected, as far as it says. */
@@ -45,7 +47,7 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
   const guard = new Guard({ clock, graceMs: GRACE_MS, driver: oneServer });
   const granting = new Granting(driver, acknowledgement, isGuarded ? guard : undefined);
   const plain = new Granting(driver, undefined, isGuarded ? guard : undefined);
-  const lock = (by = granting) => watchPromise(by.lock(PLACE, lockAcquire, KEYS, ARGS));
+  const lock = (by = granting) => watchPromise(by.lock(PLACE, LOCK, KEYS, ARGS));
   /** Answers the script that is under way, and what is waited for behind it. */
   const answer = async (reply: ScriptReply, acknowledged: number | Error) => {
     await clock.advance(0);
@@ -295,7 +297,9 @@ describe('behind the guard', () => {
     driver.reply = async () => ['grace', 12_345, SERVER];
     const keys = { lock: 'raw:orders', queue: 'q', timeouts: 't', seen: 's', ended: 'ended' };
     const args = { ...ARGS, waitMs: 1, silentMs: 1, publish: 'PUBLISH', channel: 'c' };
-    const grant = watchPromise(plain.lock(PLACE, fairLockAcquire, keys, args, fairLockGuardedAcquire));
+    const grant = watchPromise(
+      plain.lock(PLACE, { plain: fairLockAcquire, guarded: fairLockGuardedAcquire }, keys, args),
+    );
     await clock.advance(0);
     expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
     expect(driver.run).toEqual([fairLockGuardedAcquire.sha1]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptArgument, ScriptReply } from '../../src/drivers/driver.ts';
 import { OutcomeUnknownError } from '../../src/errors.ts';
-import { defineScript } from '../../src/scripts/script.ts';
+import { defineScript, integer } from '../../src/scripts/script.ts';
 
 type Call = {
   how: 'eval' | 'evalSha';
@@ -38,12 +38,8 @@ const take = defineScript<
   name: 'lock/take',
   sha1: 'ab12',
   source: 'return 1',
-  keys: ['lock', 'ended'],
-  args: [
-    ['owner', 'string'],
-    ['leaseMs', 'integer'],
-    ['payload', 'bytes'],
-  ],
+  keys: ({ lock, ended }) => [lock, ended],
+  args: ({ owner, leaseMs, payload }) => [owner, integer(leaseMs), payload],
   replies: {
     held: [],
     busy: [
@@ -61,12 +57,8 @@ const many = defineScript<
   name: 'lock/many',
   sha1: 'cd34',
   source: 'return 2',
-  keys: ['first'],
-  variadicKey: 'locks',
-  args: [
-    ['leaseMs', 'integer'],
-    ['counts', 'integer...'],
-  ],
+  keys: ({ first, locks }) => [first, ...locks],
+  args: ({ leaseMs, counts }) => [integer(leaseMs), ...counts.map(integer)],
   replies: {
     renewed: [
       ['total', 'integer'],
@@ -74,6 +66,21 @@ const many = defineScript<
     ],
     named: [['names', 'string...']],
   },
+});
+
+const lean = defineScript<
+  { lock: string },
+  Record<string, never>,
+  { status: 'held' } | { status: 'busy'; remainingMs: number } | { status: 'kept'; why: string }
+>({
+  name: 'lock/lean',
+  sha1: 'ef56',
+  source: 'return 3',
+  keys: ({ lock }) => [lock],
+  args: () => [],
+  replies: { held: [], busy: [['remainingMs', 'integer']], kept: [['why', 'string']] },
+  words: ['held'],
+  integer: 'busy',
 });
 
 const keys = { ended: 'E', lock: 'L' };
@@ -109,36 +116,19 @@ describe('positions', () => {
   });
 });
 
-describe('a value of the wrong type', () => {
-  it.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
-    'is refused: %s for an integer',
-    async (leaseMs) => {
-      const driver = recordingDriver(['held']);
-      const refused = expect(take.run(driver, keys, { ...args, leaseMs })).rejects;
-      await refused.toThrow(
-        new TypeError(`Script lock/take: "leaseMs" must be a safe integer, not ${leaseMs}`),
-      );
-      expect(driver.calls).toEqual([]);
-    },
-  );
-
-  it('is refused in a list', async () => {
-    const driver = recordingDriver(['named']);
-    await expect(
-      many.run(driver, { first: 'A', locks: [] }, { leaseMs: 1, counts: [1, 0.5] }),
-    ).rejects.toThrow(new TypeError('Script lock/many: "counts" must be a safe integer, not 0.5'));
+describe('a number that is no safe integer', () => {
+  it.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('is refused: %s', (leaseMs) => {
+    const driver = recordingDriver(['held']);
+    expect(() => take.run(driver, keys, { ...args, leaseMs })).toThrow(
+      new TypeError(`A script takes safe integers, not ${leaseMs}`),
+    );
+    expect(driver.calls).toEqual([]);
   });
 
-  it.each([
-    [{ ...keys, ended: undefined }, args, 'the key "ended" must be a string, not undefined'],
-    [keys, { ...args, owner: undefined }, '"owner" must be a string, not undefined'],
-    [keys, { ...args, leaseMs: '5' }, '"leaseMs" must be a safe integer, not string'],
-    [keys, { ...args, payload: 'text' }, '"payload" must be a Buffer, not string'],
-  ])('is refused where the types were circumvented (%#)', async (badKeys, badArgs, message) => {
-    const driver = recordingDriver(['held']);
-    await expect(take.run(driver, badKeys as typeof keys, badArgs as typeof args)).rejects.toThrow(
-      new TypeError(`Script lock/take: ${message}`),
-    );
+  it('is refused in a list', () => {
+    const driver = recordingDriver(['named']);
+    const call = () => many.run(driver, { first: 'A', locks: [] }, { leaseMs: 1, counts: [1, 0.5] });
+    expect(call).toThrow(new TypeError('A script takes safe integers, not 0.5'));
     expect(driver.calls).toEqual([]);
   });
 });
@@ -222,6 +212,26 @@ describe('a reply', () => {
     const run = many.run(recordingDriver(reply), { first: 'A', locks: [] }, { leaseMs: 1, counts: [] });
     await expect(run).rejects.toThrow(
       new OutcomeUnknownError(`Unexpected reply of script lock/many: ${why}`),
+    );
+  });
+
+  it.each<[ScriptReply, object]>([
+    ['held', { status: 'held' }],
+    [0, { status: 'busy', remainingMs: 0 }],
+    [-1, { status: 'busy', remainingMs: -1 }],
+    [['kept', 'out'], { status: 'kept', why: 'out' }],
+    [['busy', 5], { status: 'busy', remainingMs: 5 }],
+  ])('%j is decoded where replies travel bare', async (reply, decoded) => {
+    expect(await lean.run(recordingDriver(reply), { lock: 'L' }, {})).toEqual(decoded);
+  });
+
+  it.each<[ScriptReply, string]>([
+    ['QUEUED', 'it is not an array: "QUEUED"'],
+    ['kept', 'it is not an array: "kept"'],
+    [null, 'it is not an array: null'],
+  ])('%j is refused where replies travel bare', async (reply, why) => {
+    await expect(lean.run(recordingDriver(reply), { lock: 'L' }, {})).rejects.toThrow(
+      new OutcomeUnknownError(`Unexpected reply of script lock/lean: ${why}`),
     );
   });
 

@@ -29,7 +29,7 @@ export function emitScripts(folder: LuaFolder): string {
     const own = scriptOf(file, folder);
     return file.header.isGuarded ? [own, behindGuard(own, folder)] : [own];
   });
-  const imports = "import { defineScript, integer } from './script.ts';\n";
+  const imports = "import { defineScript, integer, ms } from './script.ts';\n";
   return [FILE_HEADER + imports, ...fragments, ...scripts.map(emitScript)].join('\n');
 }
 
@@ -63,8 +63,9 @@ function behindGuard(own: Composed, folder: LuaFolder): Composed {
   return {
     name: own.name.replace('/', '/guarded-'),
     summary: `${own.summary} Behind the guard: strangers are kept out for a grace.`,
-    keys: [...own.keys, ...guard.keys],
-    args: [...own.args, ...guard.args],
+    // In front: a list of its own comes last.
+    keys: [...guard.keys, ...own.keys],
+    args: [...guard.args, ...own.args],
     replies: [...own.replies, ...guard.replies.filter(({ word }) => word !== 'settled')],
     fragments: [...new Set([...guard.fragments, ...own.fragments])],
     body: guard.body.slice(0, -GUARD_PASSES.length) + own.body,
@@ -82,11 +83,11 @@ function emitScript({ name, summary, keys, args, replies, fragments, body }: Com
     .update(fragments.map(({ text }) => compact(text)).join('') + own)
     .digest('hex');
   const replyList = replies.map(
-    ({ word, fields }) => `    ${word}: [${fields.map((field) => pair(field.name, field.type)).join(', ')}],\n`,
+    ({ word, fields }) =>
+      `    ${word}: [${fields.map((field) => pair(field.name, field.type)).join(', ')}],\n`,
   );
-  const bare = replies.flatMap((reply) =>
-    reply.bare === undefined ? [] : `${reply.bare}: ${quote(reply.word)}`,
-  );
+  const words = replies.filter(({ bare }) => bare === 'word').map(({ word }) => quote(word));
+  const number = replies.find(({ bare }) => bare === 'integer');
   return `/** ${summary.replaceAll('*/', '*\\/')} */
 export const ${exportName(name)} = defineScript<
   ${parametersType(keys)},
@@ -99,7 +100,7 @@ export const ${exportName(name)} = defineScript<
   args: ${encoder(args)},
   replies: {
 ${replyList.join('')}  },
-${bare.length === 0 ? '' : `  bare: { ${bare.join(', ')} },\n`}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
+${words.length === 0 ? '' : `  words: [${words.join(', ')}],\n`}${number === undefined ? '' : `  integer: ${quote(number.word)},\n`}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
 });
 `;
 }
@@ -112,9 +113,9 @@ function literal(source: string): string {
 function encoder(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return '() => []';
   const items = parameters.map(({ name, type, variadic }) => {
-    const isNumber = type === 'integer' || type === 'digits';
-    if (variadic) return isNumber ? `...${name}.map(integer)` : `...${name}`;
-    return isNumber ? `integer(${name})` : name;
+    const isNumber = type === 'integer' || type === 'ms';
+    if (variadic) return isNumber ? `...${name}.map(${type})` : `...${name}`;
+    return isNumber ? `${type}(${name})` : name;
   });
   return `({ ${parameters.map(({ name }) => name).join(', ')} }) => [${items.join(', ')}]`;
 }
@@ -167,7 +168,7 @@ function compact(text: string): string {
 
 function parametersType(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return 'Record<string, never>';
-  const types: Record<string, string> = { integer: 'number', digits: 'number', bytes: 'Buffer' };
+  const types: Record<string, string> = { integer: 'number', ms: 'number', bytes: 'Buffer' };
   const members = parameters.map(({ name, type, variadic }) => {
     // The type of a key is its type in Redis; here it is always a name.
     const scalar = types[type] ?? 'string';

@@ -10,7 +10,7 @@ export type Report = (line: number, message: string) => void;
 
 export type Parameter = {
   readonly name: string;
-  /** A Redis type for a key; `string`, `integer` or `bytes` for an argument. */
+  /** A Redis type for a key; `string`, `integer`, `ms` or `bytes` for an argument. */
   readonly type: string;
   readonly variadic: boolean;
   readonly line: number;
@@ -46,8 +46,8 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 );
 
 const KEY_TYPES = ['any', 'hash', 'list', 'set', 'stream', 'string', 'zset'];
-/** `digits` is a number for the caller and text for the script, which hands it on to commands as it is. */
-const ARGUMENT_TYPES = ['string', 'integer', 'digits', 'bytes'];
+/** `ms` is a time of at least one millisecond: text for the script, which hands it on to commands as it is. */
+const ARGUMENT_TYPES = ['string', 'integer', 'ms', 'bytes'];
 
 const HEADER_LINE = /^---(?: ?| (.*))$/;
 const TAG = /^@(\S*)\s*(.*)$/;
@@ -59,7 +59,15 @@ export function readHeader(text: string, kind: 'script' | 'fragment', report: Re
   const lines = text.split('\n');
   const end = lines.findIndex((line) => !line.startsWith('---'));
   const length = end === -1 ? lines.length : end;
-  const header: Header = { summary: '', keys: [], args: [], includes: [], isGuarded: false, returns: undefined, length };
+  const header: Header = {
+    summary: '',
+    keys: [],
+    args: [],
+    includes: [],
+    isGuarded: false,
+    returns: undefined,
+    length,
+  };
 
   const summary: string[] = [];
   let returnsText: string | undefined;

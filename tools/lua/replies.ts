@@ -94,7 +94,7 @@ function isReply(value: Expression, scope: Scope): boolean {
   return name === 'redis.error_reply' || (name !== undefined && scope.functions.has(name));
 }
 
-/** What is no array: nil, a number, the answer of a command, or what a function makes of one. */
+/** What is no array: a word, a number, the answer of a command, or what a function makes of one. */
 function isBare(value: Expression, scope: Scope): boolean {
   if (value.type === 'TableConstructorExpression') return false;
   if (!isCall(value)) return true;

@@ -1,20 +1,20 @@
 /**
- * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' } as nil`.
+ * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' } as word`.
  *
  * A reply travels as an array that starts with its word. The replies of a script that runs all the time may travel
- * bare: one without fields as nil, one with a single field as that integer or string.
+ * bare: those without fields as the word, and one with a single integer as that.
  */
 
 export type Field = { readonly name: string; readonly type: string };
 
 /** How a reply travels that is not an array. */
-export type Bare = 'nil' | 'integer' | 'string';
+export type Bare = 'word' | 'integer';
 
 /** One shape of a reply: its status word and what follows it. */
 export type Reply = { readonly word: string; readonly fields: readonly Field[]; readonly bare?: Bare };
 
 const FIELD_TYPES = ['integer', 'string', 'string?', 'integer...', 'string...'];
-const SHAPE = /^\s*\{(.*)\}(?:\s+as\s+(nil|integer|string))?\s*$/;
+const SHAPE = /^\s*\{(.*)\}(?:\s+as\s+(word|integer))?\s*$/;
 const WORD = /^'([a-z][A-Za-z0-9]*)'$/;
 const FIELD = /^([A-Za-z][A-Za-z0-9]*)(?:\s*:\s*(\S+))?$/;
 
@@ -46,13 +46,10 @@ function checkBare(
   before: readonly Reply[],
   report: (message: string) => void,
 ): Bare {
-  if (before.some((reply) => reply.bare === bare)) report(`a second reply travels as ${bare}`);
-  const [first, ...more] = fields;
-  const fits =
-    bare === 'nil'
-      ? first === undefined
-      : first !== undefined && more.length === 0 && (bare === first.type || (bare === 'string' && first.type === 'integer'));
-  if (!fits) report(`'${word}' cannot travel as ${bare}: nil has no field, an integer or a string is the only one`);
+  const isSecond = bare === 'integer' && before.some((reply) => reply.bare === bare);
+  if (isSecond) report('a second reply travels as an integer');
+  const fits = bare === 'word' ? fields.length === 0 : fields.length === 1 && fields[0]?.type === 'integer';
+  if (!fits) report(`'${word}' cannot travel as ${bare}: a word has no fields, an integer is the only one`);
   return bare;
 }
 
