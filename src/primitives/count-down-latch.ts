@@ -5,19 +5,17 @@
  */
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options.ts';
-import { acquire, type Busy, type Contest, type Granted } from '../runtime/acquire.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
 import { POLL_MS } from '../runtime/poll.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import {
   countDownLatchCountDown,
   countDownLatchDelete,
   countDownLatchGetCount,
   countDownLatchTrySetCount,
 } from '../scripts/generated.ts';
-import { attemptBeside, type Crowd } from './crowd.ts';
+import type { Crowd } from './crowd.ts';
 import { type Memory, Requests, type SynchronizerContext } from './requests.ts';
-
-const OPEN: Granted<true> = { granted: true, value: true };
-const CLOSED: Busy = { granted: false, remainingMs: -1 };
 
 /** How to wait for a latch. */
 export interface AwaitOptions {
@@ -103,25 +101,18 @@ export class CountDownLatch {
   async await(options?: AwaitOptions): Promise<boolean> {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
     const { runtime, crowds } = this.#context;
-    runtime.assertOpen();
-    using patience = runtime.patience(waitMs, signal);
-    if (waitMs === 0) {
-      return (await acquire(this.#contest(), runtime.line(null), patience, runtime)).granted;
-    }
     const line = `count-down-latch ${this.#key}`;
-    const hasOthers = crowds.has(line);
-    const isOpen = await crowds.among(line, async (crowd) => {
-      const contest = this.#contest(crowd);
-      // Those who wait may not have heard of the opening: a newcomer looks before it joins them, and tells them.
-      const { endsAt } = patience;
-      if (hasOthers && (await attemptBeside(contest, patience, runtime.clock, endsAt)) === 'granted') {
-        runtime.look(line);
-        return true;
-      }
-      return (await acquire(contest, runtime.line(line), patience, runtime)).granted;
-    });
+    const place = {
+      runtime,
+      line,
+      name: this.name,
+      channel: latchChannel(this.#key),
+      look: () => this.#look(),
+    };
+    if (waitMs === 0) return (await new LatchWait(place).take({ waitMs, signal })) !== null;
+    const isOpen = await crowds.among(line, (crowd) => new LatchWait(place, crowd).take({ waitMs, signal }));
     // Nobody may have told of the opening, and the last look may be a poll ago.
-    return isOpen || (await this.getCount()) === 0;
+    return isOpen !== null || (await this.getCount()) === 0;
   }
 
   /**
@@ -137,28 +128,6 @@ export class CountDownLatch {
     return reply.status === 'deleted';
   }
 
-  #contest(crowd?: Crowd): Contest<true> {
-    const place = crowd?.came ?? 0;
-    return {
-      what: `wait for "${this.name}"`,
-      waiting: {
-        kind: 'messages',
-        channel: latchChannel(this.#key),
-        pollMs: POLL_MS,
-        shared: true,
-      },
-      attempt: async () => {
-        if (crowd?.isServed(place)) return OPEN;
-        const came = crowd?.came ?? 0;
-        if ((await this.#look()) > 0) return CLOSED;
-        crowd?.serve(came);
-        return OPEN;
-      },
-      // Looking takes nothing.
-      abandon: () => undefined,
-    };
-  }
-
   async #look(): Promise<number> {
     const reply = await countDownLatchGetCount.run(this.#context.wire.driver, { latch: this.#key }, {});
     return Math.max(0, reply.left);
@@ -169,4 +138,63 @@ export class CountDownLatch {
     const channel = latchChannel(this.#key);
     return [driver, { latch: this.#key, answer }, { ...args, publish, channel, rememberMs }] as const;
   }
+}
+
+interface LatchPlace {
+  readonly runtime: Runtime;
+  readonly line: string;
+  readonly name: string;
+  readonly channel: string;
+  /** How many are still to count down. */
+  look(): Promise<number>;
+}
+
+/** One wait for a latch: a look that finds it open takes nothing. */
+class LatchWait extends Acquisition<true, number> {
+  readonly #place: LatchPlace;
+  readonly #crowd: Crowd | undefined;
+  readonly #number: number;
+  #cameBefore = 0;
+
+  constructor(place: LatchPlace, crowd?: Crowd) {
+    super(place.runtime, place.line);
+    this.#place = place;
+    this.#crowd = crowd;
+    this.#number = crowd?.came ?? 0;
+  }
+
+  protected get what(): string {
+    return `wait for "${this.#place.name}"`;
+  }
+
+  protected get waiting(): Waiting {
+    return { kind: 'messages', channel: this.#place.channel, pollMs: POLL_MS };
+  }
+
+  protected override get isShared(): boolean {
+    return true;
+  }
+
+  /** Those who wait may not have heard of the opening: a newcomer looks before it joins them, and tells them. */
+  protected override get asksFirst(): boolean {
+    return true;
+  }
+
+  protected attempt(): Promise<number> {
+    if (this.#crowd?.isServed(this.#number)) return Promise.resolve(0);
+    this.#cameBefore = this.#crowd?.came ?? 0;
+    return this.#place.look();
+  }
+
+  protected busyMs(left: number): number | undefined {
+    return left > 0 ? -1 : undefined;
+  }
+
+  protected accept(): true {
+    this.#crowd?.serve(this.#cameBefore);
+    this.runtime.look(this.#place.line);
+    return true;
+  }
+
+  protected abandon(): void {}
 }

@@ -6,22 +6,31 @@
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options.ts';
-import { bar } from '../runtime/bar.ts';
+import type { Limits } from '../runtime/acquire.ts';
 import { Owner, Section } from '../runtime/owner.ts';
 import { EXPIRED, type Patience } from '../runtime/patience.ts';
 import { persist } from '../runtime/persist.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
-import { assertInTime, Tenure } from '../runtime/tenure.ts';
-import { claimLock } from './claim.ts';
+import type { Tenure } from '../runtime/tenure.ts';
 import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
+import { LockAcquisition } from './lock-acquisition.ts';
 import type { LockContext } from './lock-context.ts';
 import { runHolding, workHolding } from './run-holding.ts';
 
 /** A `LockHold` is whatever the kind of lock promises its users: the kinds differ in what they show of it. */
 function shown<H extends Hold>(hold: LockHold): H {
   return hold as Hold as H;
+}
+
+/** What an async function does with what it throws, without the turns it adds to what it returns. */
+function promised<T>(begin: () => Promise<T>): Promise<T> {
+  try {
+    return begin();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
@@ -49,17 +58,23 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     this.#fenced = kind.fenced ?? false;
   }
 
-  async lock(options?: LockOptions): Promise<H> {
-    const { signal, owner, ...wish } = checkOptions('lock', options);
-    const hold = await this.takeAs(this.#ownerFor(owner), wish, Number.POSITIVE_INFINITY, signal);
-    if (hold === null) throw new Error('a wait without a limit ended');
-    return shown<H>(hold);
+  lock(options?: LockOptions): Promise<H> {
+    return promised(() => {
+      const { signal, owner, ...wish } = checkOptions('lock', options);
+      const taking = this.takeAs(this.#ownerFor(owner), wish, { waitMs: Number.POSITIVE_INFINITY, signal });
+      // A wait without a limit ends with a hold, or with an error.
+      return taking as Promise<unknown> as Promise<H>;
+    });
   }
 
-  async tryLock(options?: TryLockOptions): Promise<H | null> {
-    const { signal, owner, waitMs = 0, ...wish } = checkOptions('tryLock', options);
-    const hold = await this.takeAs(this.#ownerFor(owner), wish, waitMs, signal);
-    return hold && shown<H>(hold);
+  tryLock(options?: TryLockOptions): Promise<H | null> {
+    return promised(() => {
+      const { signal, owner, waitMs = 0, ...wish } = checkOptions('tryLock', options);
+      return this.takeAs(this.#ownerFor(owner), wish, {
+        waitMs,
+        signal,
+      }) as Promise<unknown> as Promise<H | null>;
+    });
   }
 
   async withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T> {
@@ -76,7 +91,8 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     const takesTurns = !this.isShared;
     if (takesTurns && !(await turns.enter(section, patience))) throw await this.#timeout(waitMs ?? 0);
     try {
-      const hold = await this.#take(section.owner, wish, patience);
+      const leftMs = Math.max(0, patience.endsAt - runtime.clock.now());
+      const hold = await this.#takeAgain(section.owner, wish, { waitMs: leftMs, signal });
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
       const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
       return await runHolding(hold, run, runtime.report, (_, released) =>
@@ -118,17 +134,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** @internal Takes the lock for an owner, or for somebody new. */
-  takeAs(
-    owner: Owner | undefined,
-    wish: HoldOptions,
-    waitMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<LockHold | null> {
-    this.context.runtime.assertOpen();
-    const patience = this.context.runtime.patience(waitMs, signal);
-    const taken =
-      owner === undefined ? this.#begin(undefined, wish, patience) : this.#take(owner, wish, patience);
-    return taken.finally(() => patience[Symbol.dispose]());
+  takeAs(owner: Owner | undefined, wish: HoldOptions, limits: Limits): Promise<LockHold | null> {
+    if (owner === undefined) return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
+    return this.#takeAgain(owner, wish, limits);
   }
 
   /** @internal Waits for a section's turn among those of its owner; answers how to leave, or null in time. */
@@ -149,7 +157,10 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** Takes the lock as an owner that may have it already, or may be taking it this very moment. */
-  async #take(owner: Owner, wish: HoldOptions, patience: Patience): Promise<LockHold | null> {
+  async #takeAgain(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
+    const { runtime } = this.context;
+    runtime.assertOpen();
+    using patience = runtime.patience(waitMs, signal);
     const { identity } = this.protocol;
     // What it holds it can enter at once; only who begins must wait for one who is just beginning.
     const held = owner.tenureOf(identity);
@@ -162,10 +173,12 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     try {
       entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
       if (entered !== undefined) return entered;
-      return await this.#begin(owner, wish, patience, (tenure) => {
+      const remember = (tenure: Tenure | undefined) => {
         interest.tenure = tenure;
         owner.settle(identity);
-      });
+      };
+      const limits = { waitMs: Math.max(0, patience.endsAt - runtime.clock.now()), signal };
+      return await new LockAcquisition(this, { owner, remember }, wish, limits.waitMs).take(limits);
     } finally {
       interest.gate.leave(visit);
       owner.settle(identity);
@@ -200,33 +213,6 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       );
       throw error;
     }
-  }
-
-  /** Begins a tenure under a fresh owner field. */
-  async #begin(
-    who: Owner | undefined,
-    wish: HoldOptions,
-    patience: Patience,
-    remember?: (tenure: Tenure | undefined) => void,
-  ): Promise<LockHold | null> {
-    const { runtime } = this.context;
-    const claim = await claimLock(this, who, wish, patience);
-    if (claim === null) return null;
-    const { protocol, grant } = claim;
-    try {
-      // Closed in the moment of the grant, after everything that was held had been released.
-      runtime.assertOpen();
-      assertInTime(runtime, protocol, grant);
-    } catch (error) {
-      bar(runtime, protocol, grant.owner, grant.leaseMs);
-      // The next in line took the lock for held, and would wait for a poll.
-      runtime.look(protocol.line);
-      throw error;
-    }
-    const hold = new LockHold(runtime, this.name, wish);
-    const tenure = new Tenure(runtime, protocol, grant, hold, () => remember?.(undefined));
-    remember?.(tenure);
-    return hold.standOn(tenure);
   }
 
   #ownerFor(given: unknown): Owner | undefined {

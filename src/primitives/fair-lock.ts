@@ -4,7 +4,6 @@
  * The server decides whose turn it is, so every waiter speaks for itself and is called on a channel of its
  * own. It also has to be heard of now and then: one that falls silent loses its place to the next.
  */
-import { DriverError } from '../errors.ts';
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
@@ -78,6 +77,10 @@ export class FairProtocol implements LockProtocol {
     return { kind: 'messages', channel: fairChannel(this.key, owner), pollMs: this.#pollMs };
   }
 
+  get isOneCommand(): boolean {
+    return this.#wire.granting.isOneCommand(this.key);
+  }
+
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
     const { granting, publish, fairWaitMs } = this.#wire;
     const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
@@ -91,15 +94,7 @@ export class FairProtocol implements LockProtocol {
       channel: this.#channel,
     };
     const reply = await granting.lock(this, ACQUIRE, keys, args);
-    switch (reply.status) {
-      case 'queued':
-        return { status: 'busy', remainingMs: reply.lookAgainMs };
-      case 'ended':
-        // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
-        throw new DriverError(`The turn of ${owner} at "${this.name}" is over and cannot begin again`);
-      default:
-        return reply;
-    }
+    return reply.status === 'queued' ? { status: 'busy', remainingMs: reply.lookAgainMs } : reply;
   }
 
   async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {

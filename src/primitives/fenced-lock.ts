@@ -71,10 +71,10 @@ class FencedProtocol extends ReentrantProtocol {
     this.#retentionMs = retentionMs;
   }
 
-  override async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
+  override acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
-    return this.notEnded(await this.wire.granting.lock(this, ACQUIRE, keys, args), owner);
+    return this.wire.granting.lock(this, ACQUIRE, keys, args);
   }
 
   protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {

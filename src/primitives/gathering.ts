@@ -101,7 +101,8 @@ export class Gathering {
   /** Asynchronous to the last: a client that is closed must not keep the other attempts from being undone. */
   async #take(member: ExclusiveLock, waitMs: number): Promise<LockHold | null> {
     const { ownerOn, wish } = this.#quest;
-    return member.takeAs(ownerOn(member.context), { leaseMs: wish.leaseMs }, waitMs, this.#stop.signal);
+    const limits = { waitMs, signal: this.#stop.signal };
+    return member.takeAs(ownerOn(member.context), { leaseMs: wish.leaseMs }, limits);
   }
 
   #keep(hold: LockHold): void {

@@ -65,14 +65,21 @@ export class Granting {
     keys: Keys,
     args: Args,
   ): Promise<Reply | KeptOut> {
-    return this.#acknowledged(place, async (runner): Promise<Reply | KeptOut> => {
-      if (this.#guard === undefined) return plain.run(runner, keys, args);
-      const { key: guard, graceMs, trusted } = this.#guard.termsFor(place.key);
-      const reply = await guarded.run(runner, { ...keys, guard }, { ...args, graceMs, trusted });
-      if (!('server' in reply)) return reply as Reply;
-      this.#guard.saw(place.key, reply.server);
-      return { status: 'busy', remainingMs: reply.remainingMs };
+    const asks = this.#guard;
+    if (asks === undefined) return this.#acknowledged(place, (runner) => plain.run(runner, keys, args));
+    return this.#acknowledged(place, (runner): Promise<Reply | KeptOut> => {
+      const { key: guard, graceMs, trusted } = asks.termsFor(place.key);
+      return guarded.run(runner, { ...keys, guard }, { ...args, graceMs, trusted }).then((reply) => {
+        if (!('server' in reply)) return reply as Reply;
+        asks.saw(place.key, reply.server);
+        return { status: 'busy', remainingMs: reply.remainingMs };
+      });
     });
+  }
+
+  /** Whether a grant of this key is one command at present, and no replica is waited for behind it. */
+  isOneCommand(key: string): boolean {
+    return this.#acknowledgement?.isNoneNeeded(key) ?? true;
   }
 
   /**
@@ -89,24 +96,36 @@ export class Granting {
     return this.#acknowledged(place, (runner) => script.run(runner, keys, args));
   }
 
-  async #acknowledged<Reply extends { status: string }>(
+  #acknowledged<Reply extends { status: string }>(
     place: Place,
     grant: (runner: Runner) => Promise<Reply>,
   ): Promise<Reply> {
-    const needed = (await this.#acknowledgement?.needed(place.key)) ?? 0;
-    if (this.#acknowledgement === undefined || needed === 0) return grant(this.#driver);
-    const sending = this.#acknowledgement.sending(place.key, needed);
+    const acknowledgement = this.#acknowledgement;
+    const needed = acknowledgement?.needed(place.key) ?? 0;
+    if (acknowledgement === undefined || needed === 0) return grant(this.#driver);
+    return this.#waitedFor(acknowledgement, place, needed, grant);
+  }
+
+  async #waitedFor<Reply extends { status: string }>(
+    acknowledgement: Acknowledgement,
+    place: Place,
+    counting: number | Promise<number>,
+    grant: (runner: Runner) => Promise<Reply>,
+  ): Promise<Reply> {
+    const needed = await counting;
+    if (needed === 0) return grant(this.#driver);
+    const sending = acknowledgement.sending(place.key, needed);
     let reply: Reply;
     try {
       reply = await grant(sending);
     } catch (error) {
       // Connections of our own cannot be had from a client that does not tell how it connects. Nothing was sent.
       const isHopeless = sending.isUndelivered && classify(error) === 'refused';
-      if (isHopeless && this.#acknowledgement.giveUp(place.key, error)) return grant(this.#driver);
+      if (isHopeless && acknowledgement.giveUp(place.key, error)) return grant(this.#driver);
       throw error;
     }
     if (GRANTS.has(reply.status)) {
-      await this.#confirm(this.#acknowledgement, place, needed, sending.acknowledged());
+      await this.#confirm(acknowledgement, place, needed, sending.acknowledged());
     }
     return reply;
   }

@@ -82,6 +82,10 @@ export class PermitProtocol implements TenureProtocol {
     return ids.map((id) => endedKey(this.key, id));
   }
 
+  get isOneCommand(): boolean {
+    return this.#wire.granting.isOneCommand(this.key);
+  }
+
   /** Takes all of them, or says in how many milliseconds the next permit comes back; -1 when nobody knows. */
   async acquire(
     ids: readonly string[],

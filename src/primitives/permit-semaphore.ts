@@ -2,10 +2,11 @@
  * The permit-expirable semaphore: so many permits, each with an id, a lease and a holder who is told its end.
  *
  * A permit that is not given back comes back when its lease is over. How permits are asked for is in
- * `permit-claim.ts`, what becomes of one that is held in `permit.ts`.
+ * `expiring-permit-acquisition.ts`, what becomes of one that is held in `permit.ts`.
  */
 import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options.ts';
+import type { Grant } from '../runtime/tenure.ts';
 import {
   permitSemaphoreCountPermits,
   permitSemaphoreGetLease,
@@ -15,9 +16,8 @@ import {
   semaphoreAddPermits,
   semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
-import { acquireAmong } from './crowd.ts';
+import { ExpiringPermitAcquisition } from './expiring-permit-acquisition.ts';
 import { HeldPermit, type HeldPermits, type Permit } from './permit.ts';
-import { PermitClaim } from './permit-claim.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
 import { Requests, type SynchronizerContext } from './requests.ts';
 
@@ -265,23 +265,15 @@ export class PermitExpirableSemaphore {
   }
 
   async #take(count: number, waitMs: number, { leaseMs, signal }: PermitOptions): Promise<Permit[] | null> {
-    const { runtime, crowds } = this.#context;
-    runtime.assertOpen();
-    using patience = runtime.patience(waitMs, signal);
-    const claim = new PermitClaim(runtime, this.#protocol, count, leaseMs ?? runtime.watchdogMs);
-    // Who waits for few must not stand behind who waits for many: one line for each number.
-    const line = `${this.#protocol.identity} ${count}`;
-    try {
-      if (!(await acquireAmong(crowds, line, claim, patience, runtime))) return null;
-      // Who closed the client in this very moment has told all holders, and would not find this one.
-      runtime.assertOpen();
-      const isRenewed = leaseMs === undefined;
-      return claim
-        .collect()
-        .map((grant) => new HeldPermit(runtime, this.#held, this.#protocol, grant, isRenewed));
-    } finally {
-      claim.abandon();
-    }
+    const { runtime } = this.#context;
+    const isRenewed = leaseMs === undefined;
+    const hold = (grant: Grant): Permit =>
+      new HeldPermit(runtime, this.#held, this.#protocol, grant, isRenewed);
+    const soughtMs = leaseMs ?? runtime.watchdogMs;
+    return new ExpiringPermitAcquisition(runtime, this.#protocol, count, soughtMs, hold).take({
+      waitMs,
+      signal,
+    });
   }
 
   async #releaseAll(ids: readonly string[]): Promise<number> {

@@ -2,7 +2,7 @@
  * The rate limiter: so many permits within any stretch of time of a given length.
  *
  * Permits come back by themselves when their time is over. How the attempts of one caller are made is in
- * `rate-contest.ts`.
+ * `rate-acquisition.ts`.
  */
 import { OptionError } from '../errors.ts';
 import { checkCount, checkOptions } from '../options.ts';
@@ -13,8 +13,7 @@ import {
   rateLimiterSetRate,
   rateLimiterTrySetRate,
 } from '../scripts/generated.ts';
-import { acquireAmong } from './crowd.ts';
-import { RateContest, type RatePlace, rateKeys, unsetError } from './rate-contest.ts';
+import { RateAcquisition, type RatePlace, rateKeys, unsetError } from './rate-acquisition.ts';
 import { type Memory, Requests, type SynchronizerContext } from './requests.ts';
 import type { AcquireOptions, TryAcquireOptions } from './semaphore.ts';
 
@@ -64,7 +63,9 @@ export class RateLimiter {
     const key = context.wire.rawName(name);
     this.#requests = new Requests(context, name, key);
     const wakeWaiters = () => this.#wakeWaiters();
-    this.#place = { context, name, key, keys: rateKeys(key, clientId), wakeWaiters };
+    // Who waits for few must not stand behind who waits for many: one line for each number.
+    const lineFor = (count: number | '') => `rate limiter ${key} ${count}`;
+    this.#place = { context, name, key, keys: rateKeys(key, clientId), lineFor, wakeWaiters };
   }
 
   /**
@@ -165,30 +166,17 @@ export class RateLimiter {
   }
 
   async #take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { runtime, crowds } = this.#context;
-    runtime.assertOpen();
-    using patience = runtime.patience(waitMs, signal);
+    this.#context.runtime.assertOpen();
+    signal?.throwIfAborted();
     if (count === 0) return true;
-    const contest = new RateContest(this.#place, count);
-    // Who waits for few must not stand behind who waits for many: one line for each number.
-    const line = `${this.#linePrefix}${count}`;
-    try {
-      const isGranted = await acquireAmong(crowds, line, contest, patience, runtime);
-      if (contest.refusal !== undefined) throw contest.refusal;
-      return isGranted;
-    } finally {
-      contest.abandon();
-    }
-  }
-
-  get #linePrefix(): string {
-    return `rate limiter ${this.#place.key} `;
+    const granted = await new RateAcquisition(this.#place, count).take({ waitMs, signal });
+    if (granted instanceof Error) throw granted;
+    return granted !== null;
   }
 
   /** Those of this process look at once; others, whom nobody tells, when it is time for them. */
   #wakeWaiters(): void {
-    const { runtime, crowds } = this.#context;
-    for (const line of crowds.idsFrom(this.#linePrefix)) runtime.look(line);
+    this.#context.runtime.lookAtAll(this.#place.lineFor(''));
   }
 
   #call<Args>({ answer, rememberMs }: Memory, args: Args) {

@@ -70,7 +70,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   }
 
   waiting(): Waiting {
-    return { kind: 'messages', channel: this.channel, pollMs: POLL_MS, shared: true };
+    return { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
   }
 
   async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
@@ -82,9 +82,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     };
     // Looked up for every attempt: the owner may have become the writer while it waited here.
     const args = { owner, writer: this.heldAs('write')?.owner ?? '', leaseMs };
-    const reply = await this.wire.granting.lock(this, ACQUIRE, keys, args);
-    if (reply.status === 'ended') throw this.ended(owner);
-    return reply;
+    return this.wire.granting.lock(this, ACQUIRE, keys, args);
   }
 
   async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {

@@ -6,7 +6,6 @@
  * reads is known once the hash was looked at: when a reader leaves, the server first names the others, and is
  * then asked about their hold keys. What each side says for itself is in `read-protocol.ts` and `write-protocol.ts`.
  */
-import { DriverError } from '../errors.ts';
 import { readHoldKey, readWriteChannel } from '../keys.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { LockState, Renew } from '../runtime/protocol.ts';
@@ -60,6 +59,10 @@ export abstract class ReadWriteProtocol {
     this.channel = readWriteChannel(this.key);
     this.owner = owner;
     this.#mode = mode;
+  }
+
+  get isOneCommand(): boolean {
+    return this.wire.granting.isOneCommand(this.key);
   }
 
   /** Those of this side. With the writer go the read holds that only it can have. */
@@ -128,11 +131,6 @@ export abstract class ReadWriteProtocol {
     const reply = await sweepScript.run(driver, { lock: this.key, holds }, args);
     if (reply.status === 'free') this.wire.announced(reply.announced);
     return reply.status === 'changed' ? reply.readers : [];
-  }
-
-  protected ended(owner: string): DriverError {
-    // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
-    return new DriverError(`The hold of ${owner} on "${this.name}" is over and cannot begin again`);
   }
 
   #look(owner = '') {

@@ -2,7 +2,6 @@
  * What the kinds of exclusive locks have in common when they speak to the server: six scripts that differ
  * in how the key is laid out and agree in what they take and answer.
  */
-import { DriverError } from '../errors.ts';
 import { endedKey, lockChannel } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
@@ -56,25 +55,23 @@ export abstract class ScriptedProtocol implements LockProtocol {
   abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
 
-  async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
+  get isOneCommand(): boolean {
+    return this.wire.granting.isOneCommand(this.key);
+  }
+
+  acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
-    const reply = await this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
-    return this.notEnded(reply, owner);
+    return this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
   }
 
-  /** An owner is used for one tenure and barred after it; only a defect of ours could use it again. */
-  protected notEnded(reply: AcquireAnswer | { readonly status: 'ended' }, owner: string): AcquireAnswer {
-    if (reply.status !== 'ended') return reply;
-    throw new DriverError(`The hold of ${owner} on "${this.name}" is over and cannot begin again`);
-  }
-
-  async release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.wire;
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const args = { owner, publish, channel: this.channel, rememberMs };
-    const reply = await this.#scripts.release.run(driver, keys, args);
-    if (reply.status === 'released') this.wire.announced(reply.announced);
-    return reply.status;
+    return this.#scripts.release.run(driver, keys, args).then((reply) => {
+      if (reply.status === 'released') this.wire.announced(reply.announced);
+      return reply.status;
+    });
   }
 
   async holders(): Promise<readonly string[]> {

@@ -2,7 +2,7 @@
  * The semaphore: so many permits, which anybody takes and gives back.
  *
  * Permits have no owner and no lease: nothing comes back by itself when a process dies. What is taken and given
- * is counted exactly once. How the attempts of one caller are made is in `permit-contest.ts`.
+ * is counted exactly once. How the attempts of one caller are made is in `permit-acquisition.ts`.
  */
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
@@ -15,8 +15,7 @@ import {
   semaphoreReleaseIfExists,
   semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
-import { acquireAmong } from './crowd.ts';
-import { PermitContest } from './permit-contest.ts';
+import { PermitAcquisition } from './permit-acquisition.ts';
 import { type Memory, Requests, type SynchronizerContext } from './requests.ts';
 
 /** Redisson reads a number of permits as a Java `int`. */
@@ -235,24 +234,12 @@ export class Semaphore {
   }
 
   async #take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { runtime, crowds } = this.#context;
-    runtime.assertOpen();
-    using patience = runtime.patience(waitMs, signal);
-    if (count === 0) return true;
     const { name } = this;
+    this.#context.runtime.assertOpen();
+    signal?.throwIfAborted();
+    if (count === 0) return true;
     const place = { context: this.#context, requests: this.#requests, name, key: this.#key };
-    const contest = new PermitContest(place, count);
-    // Who waits for few must not stand behind who waits for many: one line for each number.
-    const line = `semaphore ${this.#key} ${count}`;
-    try {
-      const granted = await acquireAmong(crowds, line, contest, patience, runtime);
-      // Closed in the moment of the grant: nobody would give it back.
-      runtime.assertOpen();
-      if (granted) contest.collect();
-      return granted;
-    } finally {
-      contest.abandon();
-    }
+    return (await new PermitAcquisition(place, count).take({ waitMs, signal })) !== null;
   }
 
   #call<Args>({ answer, rememberMs }: Memory, args: Args) {

@@ -80,7 +80,6 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     };
     const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
     const reply = await this.wire.granting.lock(this, ACQUIRE, keys, args);
-    if (reply.status === 'ended') throw this.ended(owner);
     // The owner may have begun to read after this was begun.
     if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);
     return reply;
@@ -122,7 +121,6 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
       if (error instanceof ReplicationError) onStolen(owner);
       throw error;
     });
-    if (reply.status === 'ended') throw this.ended(owner);
     // Others came in since: they are looked up at once.
     if (reply.status === 'changed') return { status: 'busy', remainingMs: 0 };
     if (reply.status === 'held') onStolen(owner);

@@ -28,17 +28,28 @@ export class Acknowledgement {
     this.#settings = settings;
   }
 
-  /** How many replicas have to acknowledge a grant of this key. */
-  async needed(key: string): Promise<number> {
+  /** How many replicas have to acknowledge a grant of this key; a promise when the server has to be asked first. */
+  needed(key: string): number | Promise<number> {
     const { driver, census } = this.#settings;
     const { wish } = census;
-    const isKnown = typeof wish === 'number' || (wish === 'auto' && census.isRefused(driver.nodeOf(key)));
-    const connected = isKnown ? 0 : await this.#replicasFor(key);
-    return census.required(driver.nodeOf(key), connected);
+    const node = driver.nodeOf(key);
+    if (typeof wish === 'number' || (wish === 'auto' && census.isRefused(node)))
+      return census.required(node, 0);
+    const replicas = this.#replicasFor(key, node);
+    if (typeof replicas === 'number') return census.required(node, replicas);
+    return replicas.then((connected) => census.required(driver.nodeOf(key), connected));
+  }
+
+  /** Whether, by what is known at present, no replica has to. */
+  isNoneNeeded(key: string): boolean {
+    const { driver, census } = this.#settings;
+    const node = driver.nodeOf(key);
+    const known = census.known(node);
+    return known !== undefined && census.required(node, known.replicas) === 0;
   }
 
   /** Fewer have acknowledged than were needed: how many are needed as things are now. */
-  neededNow(key: string): Promise<number> {
+  async neededNow(key: string): Promise<number> {
     const { driver, census } = this.#settings;
     census.doubt(driver.nodeOf(key));
     return this.needed(key);
@@ -72,9 +83,8 @@ export class Acknowledgement {
     return true;
   }
 
-  async #replicasFor(key: string): Promise<number> {
-    const { driver, census } = this.#settings;
-    const node = driver.nodeOf(key);
+  #replicasFor(key: string, node: string): number | Promise<number> {
+    const { census } = this.#settings;
     const known = census.known(node);
     if (known === undefined) return this.#count(key, node);
     if (known.isOld) {

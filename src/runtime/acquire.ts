@@ -1,168 +1,308 @@
 /**
  * Try, wait, try again: how everything that can be waited for is acquired.
  *
- * Knows no primitive. A primitive brings a `Contest`: how to attempt, how to undo an attempt nobody knows
- * the outcome of, and what may be worth waiting for. The engine brings the line, the wake-ups, the
- * deadline and the abort.
+ * An acquisition is one caller's wish, from the call to its answer. It knows no primitive: a subclass says how to
+ * attempt, what an answer means, and how to undo an attempt nobody knows the outcome of. The first step is an attempt
+ * and nothing else; the line, the wake-ups, the limits and the abort are there once the caller has to wait.
  */
 import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
+import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
-import type { Line } from './line.ts';
-import { EXPIRED, type Patience } from './patience.ts';
+import type { CancelTimer } from './clock.ts';
+import type { Line, Waiter } from './line.ts';
 import { jittered } from './poll.ts';
-
-/** It is somebody else's. */
-export interface Busy {
-  readonly granted: false;
-  /** What is left of the holder's lease; negative when that is not known or it has none. */
-  readonly remainingMs: number;
-}
-
-export interface Granted<T> {
-  readonly granted: true;
-  readonly value: T;
-  /** An earlier attempt was never answered and may still be on its way. */
-  readonly doubtful?: boolean;
-}
+import type { Runtime } from './runtime.ts';
 
 /** How a head of the line learns that it is worth trying again. */
 export type Waiting =
-  | {
-      readonly kind: 'messages';
-      readonly channel: string;
-      readonly pollMs: number;
-      /** There may be room for more than one: who is let in has the next in line try at once. */
-      readonly shared?: boolean;
-    }
+  | { readonly kind: 'messages'; readonly channel: string; readonly pollMs: number }
   | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
-export interface Contest<T> {
-  /** What is contested, for messages to people. */
-  readonly what: string;
-  readonly waiting: Waiting;
+/** How long a caller is ready to wait, and what else ends its wait. */
+export interface Limits {
+  /** 0 is one try. */
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @typeParam T what the caller gets; @typeParam A what an attempt is answered */
+export abstract class Acquisition<T, A> implements Waiter {
+  next: Waiter | undefined;
+  previous: Waiter | undefined;
+  protected readonly runtime: Runtime;
+  readonly #lineId: string | null;
+  #line: Line | undefined;
+  #resolve!: (value: T | null) => void;
+  #reject!: (error: unknown) => void;
+  #state: 'asking' | 'queued' | 'pausing' | 'over' = 'queued';
+  /** When the caller no longer wants what it waits for, by the clock. */
+  #endsAt = Number.POSITIVE_INFINITY;
+  /** When it must have an answer although the server gives none. */
+  #settleBy = Number.POSITIVE_INFINITY;
+  #hasAttempted = false;
+  #hadTrouble = false;
+  /** An attempt may have run, or may yet run, that nobody knows the outcome of. */
+  #isInDoubt = false;
+  /** The last attempt failed in a way that may pass. */
+  #trouble: unknown;
+  #backoff: Backoff | undefined;
+  #cancelLimit: CancelTimer | undefined;
+  #forgetSignal: (() => void) | undefined;
+
+  /** @param lineId acquisitions with the same id queue up together in this process; null: they do not queue */
+  constructor(runtime: Runtime, lineId: string | null) {
+    this.runtime = runtime;
+    this.#lineId = lineId;
+  }
+
+  /** An attempt got no answer, so that a copy of it may come at any time. */
+  protected get hadTrouble(): boolean {
+    return this.#hadTrouble;
+  }
+
+  /** What is being done, for messages to people. */
+  protected abstract get what(): string;
+  /** How to wait; asked for when it is needed. */
+  protected abstract get waiting(): Waiting;
+  /** There may be room for many: newcomers ask side by side, and who is let in has the next try at once. */
+  protected get isShared(): boolean {
+    return false;
+  }
+  /** It looks before it queues up, though others wait: they may not have heard what it finds. */
+  protected get asksFirst(): boolean {
+    return false;
+  }
+  /** An attempt ends within one command time-out by itself. */
+  protected get isBounded(): boolean {
+    return true;
+  }
   /** Asks the server once. Repeating it must be harmless: after a lost reply it is simply asked again. */
-  attempt(): Promise<Granted<T> | Busy>;
-  /** An attempt may have run, or may yet run, and nobody wants it: make sure that it comes to nothing. */
-  abandon(): void;
-  /** The caller has given up, and no attempt is in doubt: leave whatever queue the attempts joined. */
-  withdraw?(): void;
-}
+  protected abstract attempt(): Promise<A>;
+  /** How long it is taken by others, negative when that is not known; undefined when it was granted. */
+  protected abstract busyMs(answer: A): number | undefined;
+  /**
+   * It was granted: makes of it what the caller gets, in the turn in which the answer was decoded.
+   *
+   * @param isDoubtful an earlier attempt was never answered and may still be on its way
+   * @throws what the caller gets instead; the grant is then abandoned
+   */
+  protected abstract accept(answer: A, isDoubtful: boolean): T;
+  /** An attempt may have run, or may yet run, and nobody wants it: makes sure that it comes to nothing. */
+  protected abstract abandon(): void;
+  /** The caller has given up, and no attempt is in doubt: leaves the queue that the attempts joined, if they did. */
+  protected withdraw(): boolean {
+    return false;
+  }
 
-/** What the engine needs to know of the client it works for. */
-export interface Surroundings {
-  readonly clock: Clock;
-  readonly commandTimeoutMs: number;
-}
-
-/** What became of an attempt that the caller made before it came here. */
-export interface Earlier {
-  /** When it was made: time that has passed since counts. */
-  readonly since: number;
-  /** Whether it was answered, and the caller so told to wait. */
-  readonly answered: boolean;
-  /** Whether it may have run all the same. */
-  readonly inDoubt: boolean;
-}
-
-const NOT_GRANTED: Busy = { granted: false, remainingMs: -1 };
-
-/**
- * Resolves with what was granted, or with `granted: false` when the caller's patience is over.
- *
- * With an unreachable server, a caller that limits its wait gets an error at most `commandTimeoutMs` after
- * that limit, and one that sets no limit after `commandTimeoutMs`, unless it was waiting already: who has
- * been told to wait, or queues behind others, waits out the outage. A slot that moves is nothing but a reason to wait.
- *
- * @throws the abort reason, or a HoldfastError
- */
-export async function acquire<T>(
-  contest: Contest<T>,
-  line: Line,
-  patience: Patience,
-  { clock, commandTimeoutMs }: Surroundings,
-  earlier?: Earlier,
-): Promise<Granted<T> | Busy> {
-  const queued = !line.isEmpty;
-  // One try only, and others of this process wait already: it could not be our turn.
-  if (queued && patience.isOver) return NOT_GRANTED;
-
-  const place = line.join();
-  let inDoubt = earlier?.inDoubt ?? false;
-  let attempted = false;
-  let granted = false;
-  try {
-    patience.throwIfAborted();
-    if (queued && (await patience.wait(place.turn)) === EXPIRED) return NOT_GRANTED;
-
-    const { waiting } = contest;
-    const backoff = new Backoff(20, 1_000);
-    let trouble: unknown;
-    let settleBy =
-      (patience.endsAt === Number.POSITIVE_INFINITY ? (earlier?.since ?? clock.now()) : patience.endsAt) +
-      commandTimeoutMs;
-    const waitsForEver = () => {
-      if (patience.endsAt === Number.POSITIVE_INFINITY) settleBy = patience.endsAt;
-    };
-    if (queued || earlier?.answered) waitsForEver();
-
-    for (;;) {
-      if (!line.isDue) {
-        const until = trouble === undefined ? patience.endsAt : settleBy;
-        if ((await patience.wait(line.due(), until)) === EXPIRED) {
-          if (trouble === undefined) return NOT_GRANTED;
-          throw errorOfAll(trouble, inDoubt, contest.what);
-        }
+  /**
+   * Resolves with what was granted, or with null when the caller's time is over.
+   *
+   * With an unreachable server, a caller that limits its wait gets an error at most `commandTimeoutMs` after
+   * that limit, and one that sets no limit after `commandTimeoutMs`, unless it was waiting already: who has
+   * been told to wait, or queues behind others, waits out the outage. A slot that moves is nothing but a reason to wait.
+   *
+   * Rejects with the abort reason, or a HoldfastError.
+   */
+  take({ waitMs, signal }: Limits): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.runtime.assertOpen();
+      signal?.throwIfAborted();
+      const now = this.runtime.clock.now();
+      this.#endsAt = now + waitMs;
+      this.#settleBy =
+        (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + this.runtime.commandTimeoutMs;
+      const hasOthers = this.runtime.hasLine(this.#lineId);
+      // One try only, and others of this process wait already: it could not be its turn.
+      if (waitMs === 0 && hasOthers && !this.isShared) {
+        resolve(null);
+        return;
       }
+      this.runtime.acquiring.add(this);
+      if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
+      if (!this.isShared) this.#queue(this.#lineId);
+      // Where there is room for many, who tries only once does not wait for those who wait.
+      else if (waitMs === 0) this.#queue(null);
+      else if (hasOthers && !this.asksFirst) this.#queue(this.#lineId);
+      else this.#ask();
+    });
+  }
 
-      const wasInDoubt: boolean = inDoubt;
-      inDoubt = true;
-      attempted = true;
-      line.attempting();
-      let answer: Granted<T> | Busy | typeof EXPIRED;
-      try {
-        answer = await patience.wait(contest.attempt(), settleBy);
-      } catch (error) {
-        patience.throwIfAborted();
-        if (!mayHaveRun(error)) inDoubt = wasInDoubt;
-        // Half of the slot has moved: that is no outage, and ends by itself.
-        if (isSlotMoving(error)) waitsForEver();
-        const isFinal = classify(error) === 'refused' || clock.now() >= settleBy;
-        if (isFinal) throw errorOfAll(error, inDoubt, contest.what);
-        trouble = error;
-        line.foundBusy(backoff.next());
-        continue;
-      }
-      if (answer === EXPIRED) throw new OutcomeUnknownError(`No answer in time: ${contest.what}`);
-      if (answer.granted) {
-        granted = true;
-        line.granted(waiting.kind === 'messages' && !waiting.shared ? jittered(waiting.pollMs) : 0);
-        return wasInDoubt ? { ...answer, doubtful: true } : answer;
-      }
+  /** Ends it: the caller aborts, or the client closes. */
+  interrupt(reason: unknown): void {
+    if (this.#state !== 'over') this.#fail(reason);
+  }
 
-      // An earlier attempt that got no answer may still be on its way: the doubt stays until one is granted.
-      inDoubt = wasInDoubt;
-      trouble = undefined;
-      backoff.reset();
-      waitsForEver();
-      if (patience.isOver) return answer;
-      if (waiting.kind === 'spin') {
-        line.foundBusy(waiting.nextDelayMs());
-        continue;
-      }
-      const leaseEndsMs = answer.remainingMs >= 0 ? answer.remainingMs + 1 : Number.POSITIVE_INFINITY;
-      line.foundBusy(Math.min(leaseEndsMs, jittered(waiting.pollMs)));
-      line.listenTo(waiting.channel);
+  /** The line has come to it, or something happened that it should look at. */
+  proceed(): void {
+    if (this.#state === 'asking' || this.#state === 'over') return;
+    const line = this.#line as Line;
+    if (line.isDue) {
+      this.#ask();
+      return;
     }
-  } finally {
-    if (!granted && inDoubt) contest.abandon();
-    else if (!granted && attempted && contest.withdraw !== undefined) {
-      contest.withdraw();
+    this.#state = 'pausing';
+    this.#limit(this.#trouble === undefined ? this.#endsAt : this.#settleBy);
+    line.pause();
+  }
+
+  #queue(lineId: string | null): void {
+    this.#state = 'queued';
+    this.#line = this.runtime.line(lineId);
+    if (this.#line.join(this)) {
+      this.proceed();
+    } else {
+      this.#waitForEver();
+      this.#limit(this.#endsAt);
+    }
+  }
+
+  #ask(): void {
+    const wasInDoubt = this.#isInDoubt;
+    this.#state = 'asking';
+    this.#isInDoubt = true;
+    this.#hasAttempted = true;
+    this.#line?.attempting();
+    // A single command has a deadline of its own; repeated ones could add up.
+    if (this.isBounded && this.#trouble === undefined) this.#cancelLimit?.();
+    else this.#limit(this.#settleBy);
+    this.#attemptSurely().then(
+      (answer) => {
+        if (this.#state === 'asking') this.#answered(answer, wasInDoubt);
+      },
+      (error: unknown) => {
+        if (this.#state === 'asking') this.#failed(error, wasInDoubt);
+      },
+    );
+  }
+
+  /** What is thrown before anything is sent must not reach whoever made room for this one. */
+  #attemptSurely(): Promise<A> {
+    try {
+      return this.attempt();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #answered(answer: A, wasInDoubt: boolean): void {
+    let busyMs: number | undefined;
+    try {
+      busyMs = this.busyMs(answer);
+    } catch (error) {
+      this.#failed(error, wasInDoubt);
+      return;
+    }
+    if (busyMs === undefined) this.#granted(answer, wasInDoubt);
+    else this.#refused(busyMs, wasInDoubt);
+  }
+
+  #refused(busyMs: number, wasInDoubt: boolean): void {
+    // An earlier attempt that got no answer may still be on its way: the doubt stays until one is granted.
+    this.#isInDoubt = wasInDoubt;
+    this.#trouble = undefined;
+    this.#backoff?.reset();
+    this.#waitForEver();
+    if (this.runtime.clock.now() >= this.#endsAt) {
+      this.#end(() => this.#resolve(null));
+      return;
+    }
+    const { waiting } = this;
+    if (waiting.kind === 'spin') {
+      this.#wait(waiting.nextDelayMs());
+      return;
+    }
+    const leaseEndsMs = busyMs >= 0 ? busyMs + 1 : Number.POSITIVE_INFINITY;
+    this.#wait(Math.min(leaseEndsMs, jittered(waiting.pollMs)), waiting.channel);
+  }
+
+  #granted(answer: A, wasInDoubt: boolean): void {
+    let value: T;
+    try {
+      value = this.accept(answer, wasInDoubt);
+    } catch (error) {
+      // The next in line would take it for held.
+      this.#line?.wake();
+      this.#fail(error);
+      return;
+    }
+    this.#isInDoubt = false;
+    this.#hasAttempted = false;
+    if (this.#line?.hasOthers) {
+      const { waiting } = this;
+      this.#line.granted(waiting.kind === 'messages' && !this.isShared ? jittered(waiting.pollMs) : 0);
+    }
+    this.#end(() => this.#resolve(value));
+  }
+
+  #failed(error: unknown, wasInDoubt: boolean): void {
+    this.#hadTrouble = true;
+    if (!mayHaveRun(error)) this.#isInDoubt = wasInDoubt;
+    // Half of the slot has moved: that is no outage, and ends by itself.
+    if (isSlotMoving(error)) this.#waitForEver();
+    const isFinal = classify(error) === 'refused' || this.runtime.clock.now() >= this.#settleBy;
+    if (isFinal) {
+      this.#fail(errorOfAll(error, this.#isInDoubt, this.what));
+      return;
+    }
+    this.#trouble = error;
+    this.#backoff ??= new Backoff(20, 1_000);
+    this.#wait(this.#backoff.next());
+  }
+
+  /** Looks again after this time at the latest; asked beside others so far, it queues up now. */
+  #wait(lookAgainMs: number, channel?: string): void {
+    this.#state = 'pausing';
+    const line = this.#line ?? this.runtime.line(this.#lineId);
+    if (this.#line === undefined) {
+      this.#line = line;
+      if (!line.isEmpty) {
+        this.#queue(this.#lineId);
+        return;
+      }
+      line.join(this);
+      line.attempting();
+    }
+    line.foundBusy(lookAgainMs);
+    if (channel !== undefined) line.listenTo(channel);
+    this.proceed();
+  }
+
+  /** Who waits without a limit, and has been told to, waits out an outage. */
+  #waitForEver(): void {
+    if (this.#endsAt === Number.POSITIVE_INFINITY) this.#settleBy = this.#endsAt;
+  }
+
+  #limit(at: number): void {
+    this.#cancelLimit?.();
+    this.#cancelLimit = undefined;
+    if (at === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.runtime;
+    this.#cancelLimit = clock.after(Math.max(0, at - clock.now()), () => {
+      if (this.#state === 'asking') this.#fail(new OutcomeUnknownError(`No answer in time: ${this.what}`));
+      else if (this.#trouble === undefined) this.#end(() => this.#resolve(null));
+      else this.#fail(errorOfAll(this.#trouble, this.#isInDoubt, this.what));
+    });
+  }
+
+  #fail(error: unknown): void {
+    this.#end(() => this.#reject(error));
+  }
+
+  #end(settle: () => void): void {
+    this.#state = 'over';
+    this.#cancelLimit?.();
+    this.#forgetSignal?.();
+    this.runtime.acquiring.delete(this);
+    settle();
+    if (this.#isInDoubt) this.abandon();
+    else if (this.#hasAttempted && this.withdraw()) {
       // What was noted on the server for this one was noted for the next in line as well, which must not be found
       // missing: its own attempt follows the withdrawal on its way.
-      line.wake();
+      this.#line?.wake();
     }
-    line.leave(place);
+    this.#line?.leave(this);
   }
 }

@@ -6,28 +6,28 @@
  * not to a waiter, so that a head that gives up leaves it to the next: whether something happened since
  * the last attempt (a wake-up it must not take with it), and when to look again though nothing did.
  */
-import type { Clock } from './clock.ts';
+import type { CancelTimer, Clock } from './clock.ts';
 import type { Listening, WakeHub } from './wake-hub.ts';
 
-/** A waiter's position. `turn` resolves when it is at the head. */
-export interface Place {
-  readonly turn: Promise<void>;
-}
-
-interface Waiting extends Place {
-  readonly step: () => void;
+export interface Waiter {
+  /** Those behind and before it, kept by the line. */
+  next: Waiter | undefined;
+  previous: Waiter | undefined;
+  /** It is at the head, or was woken there. */
+  proceed(): void;
 }
 
 export class Line {
   readonly #clock: Clock;
   readonly #hub: WakeHub;
   readonly #whenEmpty: () => void;
-  readonly #places = new Set<Waiting>();
+  #head: Waiter | undefined;
+  #tail: Waiter | undefined;
   #listening: Listening | undefined;
   /** Something happened that the last attempt may not have seen. */
   #stale = true;
   #lookAgainAt = 0;
-  #wakeHead: (() => void) | undefined;
+  #cancelPause: CancelTimer | undefined;
 
   constructor(clock: Clock, hub: WakeHub, whenEmpty: () => void) {
     this.#clock = clock;
@@ -36,44 +36,49 @@ export class Line {
   }
 
   get isEmpty(): boolean {
-    return this.#places.size === 0;
+    return this.#head === undefined;
   }
 
-  /** Queues up. Who joins must leave, however its wait ends. */
-  join(): Place {
-    let step = () => {};
-    const turn = new Promise<void>((resolve) => {
-      step = resolve;
-    });
-    const place = { turn, step };
-    this.#places.add(place);
-    if (this.#places.size === 1) step();
-    return place;
+  /** Whether somebody waits behind the head. */
+  get hasOthers(): boolean {
+    return this.#head !== this.#tail;
+  }
+
+  /** Queues up; answers whether it is at the head. Who joins must leave, however its wait ends. */
+  join(waiter: Waiter): boolean {
+    waiter.previous = this.#tail;
+    if (this.#tail === undefined) this.#head = waiter;
+    else this.#tail.next = waiter;
+    this.#tail = waiter;
+    return this.#head === waiter;
   }
 
   /**
    * Leaves the line. When the head leaves, the next in line becomes the head and goes on from what is
    * known: after a wake-up that nobody followed it attempts at once.
    */
-  leave(place: Place): void {
-    const [head] = this.#places;
-    if (!this.#places.delete(place as Waiting)) return;
-    // A head that gave up leaves nothing behind that would keep the process alive.
-    if (place === head) this.#wakeHead?.();
-    const [next] = this.#places;
-    if (next !== undefined) {
-      next.step();
+  leave(waiter: Waiter): void {
+    const { next, previous } = waiter;
+    if (next === undefined) this.#tail = previous;
+    else next.previous = previous;
+    if (previous !== undefined) {
+      previous.next = next;
       return;
     }
-    this.#listening?.stop();
-    this.#listening = undefined;
-    this.#whenEmpty();
+    // A head that gave up leaves nothing behind that would keep the process alive.
+    this.#stopPause();
+    this.#head = next;
+    if (next === undefined) this.#end();
+    // Not in this turn: the one signal that made the head give up may be about to reach the next.
+    else queueMicrotask(() => next.proceed());
   }
 
   /** Something happened: a message, a release in this process, a new connection. The head should look. */
   wake(): void {
     this.#stale = true;
-    this.#wakeHead?.();
+    if (this.#cancelPause === undefined) return;
+    this.#stopPause();
+    this.#head?.proceed();
   }
 
   /** To be called before an attempt is sent: what happens from here on is news again. */
@@ -100,17 +105,12 @@ export class Line {
     return this.#stale || this.#clock.now() >= this.#lookAgainAt;
   }
 
-  /** Resolves when it is time for the head to attempt. Only the head calls this. */
-  due(): Promise<void> {
-    if (this.isDue) return Promise.resolve();
-    return new Promise((resolve) => {
-      const wakeHead = () => {
-        cancelTimer();
-        this.#wakeHead = undefined;
-        resolve();
-      };
-      const cancelTimer = this.#clock.after(this.#lookAgainAt - this.#clock.now(), wakeHead);
-      this.#wakeHead = wakeHead;
+  /** Has the head proceed when it is time to look again, or sooner when the line is woken. */
+  pause(): void {
+    this.#stopPause();
+    this.#cancelPause = this.#clock.after(Math.max(0, this.#lookAgainAt - this.#clock.now()), () => {
+      this.#cancelPause = undefined;
+      this.#head?.proceed();
     });
   }
 
@@ -122,5 +122,16 @@ export class Line {
     if (this.#listening !== undefined) return;
     this.#listening = this.#hub.listen(channel, () => this.wake());
     void this.#listening.ready.then(() => this.wake());
+  }
+
+  #stopPause(): void {
+    this.#cancelPause?.();
+    this.#cancelPause = undefined;
+  }
+
+  #end(): void {
+    this.#listening?.stop();
+    this.#listening = undefined;
+    this.#whenEmpty();
   }
 }

@@ -15,10 +15,14 @@ export type Renew = (
   counts: readonly number[],
 ) => Promise<readonly number[]>;
 
-/** What an acquisition was answered: held, with a fencing token where there are such, or for how long it is not. */
+/**
+ * What an acquisition was answered: held, with a fencing token where there are such; for how long it is not; or that the
+ * owner has ended, and nothing is ever granted to it again.
+ */
 export type AcquireAnswer =
   | { readonly status: 'held'; readonly token?: number }
-  | { readonly status: 'busy'; readonly remainingMs: number };
+  | { readonly status: 'busy'; readonly remainingMs: number }
+  | { readonly status: 'ended' };
 
 /** What the server says of a lock. */
 export interface LockState {
@@ -86,6 +90,8 @@ export interface LockProtocol extends TenureProtocol {
    * @throws ReentryError when what the owner holds keeps it from ever getting this
    */
   begin?(owner: Owner | undefined, fresh: string): Beginner;
+  /** Whether an acquisition is a single command at present, with nothing that is waited for behind it. */
+  readonly isOneCommand: boolean;
   /** How to wait; asked anew for every acquisition, since a back-off has a state. */
   waiting(owner: string): Waiting;
   /** Takes it, or says for how long somebody else has it. Who waits no time at all is not queued. */

@@ -14,6 +14,11 @@ import type { WakeChannels } from './wake-channels.ts';
 import { WakeHub } from './wake-hub.ts';
 import { Watchdog } from './watchdog.ts';
 
+/** What ends when the client closes. */
+interface Interruptible {
+  interrupt(reason: unknown): void;
+}
+
 export interface RuntimeSettings {
   readonly driver: Driver;
   readonly clock: Clock;
@@ -35,6 +40,8 @@ export class Runtime {
   readonly hub: WakeHub;
   readonly settler: Settler;
   readonly watchdog: Watchdog;
+  /** What is being acquired at present. */
+  readonly acquiring = new Set<Interruptible>();
   /** What is held at present. */
   readonly tenures = new Set<Tenure>();
   readonly #lines = new Map<string, Line>();
@@ -88,9 +95,19 @@ export class Runtime {
     return line;
   }
 
+  /** Whether somebody of this process waits there. */
+  hasLine(id: string | null): boolean {
+    return id !== null && this.#lines.has(id);
+  }
+
   /** Something changed in this process that the head of that line should look at, without waiting for a message. */
   look(lineId: string | null): void {
     if (lineId !== null) this.#lines.get(lineId)?.wake();
+  }
+
+  /** The same for every line whose id begins like this. */
+  lookAtAll(prefix: string): void {
+    for (const [id, line] of this.#lines) if (id.startsWith(prefix)) line.wake();
   }
 
   /**
@@ -99,11 +116,11 @@ export class Runtime {
    */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    this.#closing.abort(new ClosedError());
+    const closed = new ClosedError();
+    this.#closing.abort(closed);
+    for (const acquisition of [...this.acquiring]) acquisition.interrupt(closed);
     // Those without an entry are being released by their last holder.
     for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
-    // Waiters that were turned away with an attempt under way have it undone as soon as they run.
-    await new Promise((resolve) => setImmediate(resolve));
     await new Promise<void>((resolve) => {
       const cancel = this.clock.after(this.commandTimeoutMs, resolve);
       void this.settler.drained().then(() => {

@@ -19,14 +19,12 @@ describe('Crowds', () => {
       throw new Error('two');
     });
     expect(seen[0]).toBe(seen[1]);
-    expect(crowds.has('a')).toBe(true);
-    expect(crowds.has('b')).toBe(false);
     first.open();
     expect(await one).toBe('one');
-    expect(crowds.has('a')).toBe(true);
+    await crowds.among('a', async (crowd) => expect(crowd).toBe(seen[0]));
     second.open();
     await expect(two).rejects.toThrow('two');
-    expect(crowds.has('a')).toBe(false);
+    await crowds.among('a', async (crowd) => expect(crowd).not.toBe(seen[0]));
   });
 
   it('serves those who had come before the look, and nobody after', async () => {

@@ -1,10 +1,9 @@
 /** The waiters of one name: their order, and what the head leaves to the next. */
 import { describe, expect, it } from 'vitest';
-import { Line } from '../../../src/runtime/line.ts';
+import { Line, type Waiter } from '../../../src/runtime/line.ts';
 import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { watchPromise } from './support/deferred.ts';
 import { HandDrivenDriver } from './support/hand-driven.ts';
 
 function setUp() {
@@ -33,50 +32,65 @@ function setUp() {
   };
 }
 
+/** One that notes when it is its turn. */
+class NotingWaiter implements Waiter {
+  next: Waiter | undefined;
+  previous: Waiter | undefined;
+  turns = 0;
+
+  proceed(): void {
+    this.turns += 1;
+  }
+}
+
+function join(line: Line, count: number): NotingWaiter[] {
+  return Array.from({ length: count }, () => {
+    const waiter = new NotingWaiter();
+    line.join(waiter);
+    return waiter;
+  });
+}
+
+function turnsOf(waiters: readonly NotingWaiter[]): number[] {
+  return waiters.map(({ turns }) => turns);
+}
+
 describe('Line', () => {
   it('serves in the order they came', async () => {
     const { clock, line } = setUp();
-    const served: number[] = [];
-    const places = [0, 1, 2, 3].map((i) => {
-      const place = line.join();
-      void place.turn.then(() => served.push(i));
-      return place;
-    });
-    await clock.advance(0);
-    expect(served).toEqual([0]);
-    for (const place of places) {
-      line.leave(place);
+    expect(line.join(new NotingWaiter())).toBe(true);
+    expect(line.join(new NotingWaiter())).toBe(false);
+    const other = setUp();
+    const waiters = join(other.line, 4);
+    expect(turnsOf(waiters)).toEqual([0, 0, 0, 0]);
+    for (const [index, waiter] of waiters.entries()) {
+      other.line.leave(waiter);
       await clock.advance(0);
+      expect(turnsOf(waiters)).toEqual([0, 1, 1, 1].map((turn, at) => (at <= index + 1 ? turn : 0)));
     }
-    expect(served).toEqual([0, 1, 2, 3]);
+    expect(other.emptied).toBe(1);
   });
 
-  it('passes over who left from the middle', async () => {
+  it('passes over who left from the middle, and from the end', async () => {
     const { clock, line } = setUp();
-    const [first, second, third] = [line.join(), line.join(), line.join()];
-    const secondTurn = watchPromise(second.turn);
-    const thirdTurn = watchPromise(third.turn);
-    line.leave(second);
-    line.leave(first);
+    const waiters = join(line, 4) as [NotingWaiter, NotingWaiter, NotingWaiter, NotingWaiter];
+    line.leave(waiters[1]);
+    line.leave(waiters[3]);
+    line.leave(waiters[0]);
     await clock.advance(0);
-    expect(secondTurn.state).toBe('pending');
-    expect(thirdTurn.state).toBe('resolved');
+    expect(turnsOf(waiters)).toEqual([0, 0, 1, 0]);
+    expect(line.hasOthers).toBe(false);
   });
 
-  it('is left once, however often that is said', async () => {
-    const bench = setUp();
-    const { clock, line } = bench;
-    const [first, second, third] = [line.join(), line.join(), line.join()];
-    const thirdTurn = watchPromise(third.turn);
-    line.leave(first);
-    line.leave(first);
+  it('gives the next its turn not before the others had their say', async () => {
+    const { clock, line } = setUp();
+    const waiters = join(line, 3) as [NotingWaiter, NotingWaiter, NotingWaiter];
+    // One signal makes the first two give up, one after the other.
+    line.leave(waiters[0]);
+    expect(turnsOf(waiters)).toEqual([0, 0, 0]);
+    line.leave(waiters[1]);
     await clock.advance(0);
-    expect(thirdTurn.state).toBe('pending');
-    line.leave(second);
-    line.leave(third);
-    line.leave(third);
-    expect(bench.emptied).toBe(1);
-    expect(line.isEmpty).toBe(true);
+    expect(waiters[2].turns).toBe(1);
   });
 
   it('is due for the first who comes', () => {
@@ -85,79 +99,75 @@ describe('Line', () => {
 
   it('is not due after an attempt that found it busy, until the time to look again', async () => {
     const { clock, line } = setUp();
-    line.join();
+    const [head] = join(line, 1);
     line.attempting();
     line.foundBusy(1_000);
     expect(line.isDue).toBe(false);
-    const due = watchPromise(line.due());
+    line.pause();
     await clock.advance(999);
-    expect(due.state).toBe('pending');
+    expect(head?.turns).toBe(0);
     await clock.advance(1);
-    expect(due.state).toBe('resolved');
+    expect(head?.turns).toBe(1);
     expect(line.isDue).toBe(true);
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is due at once when something happens, and the timer goes', async () => {
+  it('is due at once when something happens, and the timer goes', () => {
     const { clock, line } = setUp();
-    line.join();
+    const [head] = join(line, 1);
     line.attempting();
     line.foundBusy(1_000);
-    const due = watchPromise(line.due());
+    line.pause();
     line.wake();
-    await clock.advance(0);
-    expect(due.state).toBe('resolved');
+    expect(head?.turns).toBe(1);
     expect(clock.pendingTimers).toBe(0);
   });
 
   it('counts what happens while an attempt is under way as news', () => {
     const { line } = setUp();
-    line.join();
+    const [head] = join(line, 1);
     line.attempting();
     line.wake();
     line.foundBusy(1_000);
     expect(line.isDue).toBe(true);
+    expect(head?.turns).toBe(0);
   });
 
   it('leaves a wake-up that the head did not follow to the next', async () => {
     const { clock, line } = setUp();
-    const [head, next] = [line.join(), line.join()];
+    const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
     line.foundBusy(5_000);
-    void line.due();
+    line.pause();
     line.wake();
     // The head gives up in this very moment, without having tried again.
     line.leave(head);
-    await next.turn;
-    expect(line.isDue).toBe(true);
     await clock.advance(0);
+    expect(next.turns).toBe(1);
+    expect(line.isDue).toBe(true);
   });
 
   it('wakes the next, not the head that gave up while it waited', async () => {
     const { clock, line } = setUp();
-    const [head, next] = [line.join(), line.join()];
+    const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
     line.foundBusy(5_000);
-    const headDue = watchPromise(line.due());
+    line.pause();
     line.leave(head);
-    await next.turn;
-    const nextDue = watchPromise(line.due());
-    await clock.advance(0);
     // What the first one left behind is let go, so that its timer does not stay for the poll's length.
-    expect(headDue.state).toBe('resolved');
-    expect(clock.pendingTimers).toBe(1);
-    expect(nextDue.state).toBe('pending');
-    line.wake();
+    expect(clock.pendingTimers).toBe(0);
     await clock.advance(0);
-    expect(nextDue.state).toBe('resolved');
+    line.pause();
+    line.wake();
+    expect([head.turns, next.turns]).toEqual([0, 2]);
   });
 
-  it('keeps no timer when the last waiter gives up', async () => {
+  it('keeps no timer when the last waiter gives up', () => {
     const { clock, line } = setUp();
-    const head = line.join();
+    const [head] = join(line, 1) as [NotingWaiter];
     line.attempting();
     line.foundBusy(5_000);
-    void line.due();
+    line.pause();
     expect(clock.pendingTimers).toBe(1);
     line.leave(head);
     expect(clock.pendingTimers).toBe(0);
@@ -165,23 +175,22 @@ describe('Line', () => {
 
   it('the next waits as long as the head knew it was worth waiting', async () => {
     const { clock, line } = setUp();
-    const [head, next] = [line.join(), line.join()];
+    const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
     line.foundBusy(1_000);
     await clock.advance(400);
     line.leave(head);
-    await next.turn;
-    const due = watchPromise(line.due());
+    await clock.advance(0);
+    line.pause();
     await clock.advance(599);
-    expect(due.state).toBe('pending');
+    expect(next.turns).toBe(1);
     await clock.advance(1);
-    expect(due.state).toBe('resolved');
+    expect(next.turns).toBe(2);
   });
 
   it('granted: messages that came meanwhile tell of the release that let the head in', () => {
     const { line } = setUp();
-    const head = line.join();
-    line.join();
+    const [head] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
     line.wake();
     line.granted(5_000);
@@ -191,7 +200,7 @@ describe('Line', () => {
 
   it('listens once, for all who come, and stops when the last has left', async () => {
     const { clock, driver, line } = setUp();
-    const [first, second] = [line.join(), line.join()];
+    const [first, second] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.listenTo('a');
     line.leave(first);
     line.listenTo('a');
@@ -205,44 +214,43 @@ describe('Line', () => {
   it('is woken when the subscription is acknowledged, because a release may have gone unheard', async () => {
     const { clock, driver, line } = setUp();
     driver.answersAtOnce = false;
-    line.join();
+    const [head] = join(line, 1);
     line.attempting();
     line.foundBusy(5_000);
     line.listenTo('a');
-    const due = watchPromise(line.due());
+    line.pause();
     await clock.advance(100);
-    expect(due.state).toBe('pending');
+    expect(head?.turns).toBe(0);
     driver.connection.request('subscribe a').resolve();
     await clock.advance(0);
-    expect(due.state).toBe('resolved');
+    expect(head?.turns).toBe(1);
   });
 
   it('a head that leaves before the acknowledgement leaves that wake-up to the next', async () => {
     const { clock, driver, line } = setUp();
     driver.answersAtOnce = false;
-    const [head, next] = [line.join(), line.join()];
+    const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
     line.foundBusy(5_000);
     line.listenTo('a');
     await clock.advance(100);
     line.leave(head);
-    await next.turn;
-    const due = watchPromise(line.due());
+    await clock.advance(0);
+    line.pause();
     driver.connection.request('subscribe a').resolve();
     await clock.advance(0);
-    expect(due.state).toBe('resolved');
+    expect(next.turns).toBe(2);
   });
 
   it('is woken by a message', async () => {
     const { clock, driver, line } = setUp();
-    line.join();
+    const [head] = join(line, 1);
     line.listenTo('a');
     await clock.advance(0);
     line.attempting();
     line.foundBusy(5_000);
-    const due = watchPromise(line.due());
+    line.pause();
     driver.connection.events.onMessage('a', '0');
-    await clock.advance(0);
-    expect(due.state).toBe('resolved');
+    expect(head?.turns).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 /** Why a hold is said to be lost, and what a wait that never began leaves behind. */
 import { describe, expect, it } from 'vitest';
-import { acquire } from '../../../src/runtime/acquire.ts';
+import { HandDrivenAcquisition } from './support/acquisition.ts';
 import { Bench, HandDrivenProtocol, NotingRenewal } from './support/bench.ts';
 import { defer } from './support/deferred.ts';
 
@@ -58,23 +58,18 @@ describe('a wait that is aborted before it begins', () => {
   it('leaves no line, and nothing in the way of the next', async () => {
     const { runtime, clock } = new Bench();
     const giveUp = new AbortController();
-    using aborted = runtime.patience(Number.POSITIVE_INFINITY, giveUp.signal);
-    using patient = runtime.patience(Number.POSITIVE_INFINITY, undefined);
-    const contest = {
+    const hands = {
       what: 'acquire',
-      waiting: { kind: 'messages', channel: 'ch', pollMs: 5_000 },
-      attempt: async () => ({ granted: true, value: 'it' }) as const,
+      attempt: async () => 'granted' as const,
       abandon: () => expect.unreachable('nothing was attempted'),
-    } as const;
-    const line = runtime.line('line');
+      withdraw: () => expect.unreachable('nothing was attempted'),
+    };
+    const take = (signal?: AbortSignal) =>
+      new HandDrivenAcquisition(runtime, 'line', hands).take({ waitMs: Number.POSITIVE_INFINITY, signal });
     giveUp.abort();
-    await expect(acquire(contest, line, aborted, runtime)).rejects.toBe(giveUp.signal.reason);
-
-    // A line is there while somebody is in it: asked for again, it is another one.
-    const next = runtime.line('line');
-    expect(next).not.toBe(line);
-    expect(next.isEmpty).toBe(true);
-    expect(await acquire(contest, next, patient, runtime)).toEqual({ granted: true, value: 'it' });
+    await expect(take(giveUp.signal)).rejects.toBe(giveUp.signal.reason);
+    expect(runtime.hasLine('line')).toBe(false);
+    expect(await take()).toBe('it');
     expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -137,6 +137,8 @@ export class HandDrivenProtocol implements LockProtocol {
     this.renew = renewal.renew;
   }
 
+  readonly isOneCommand = true;
+
   waiting(): Waiting {
     return { kind: 'messages', channel: `channel of ${this.name}`, pollMs: 5_000 };
   }

@@ -1,5 +1,5 @@
 /**
- * The attempts of one call to take permits of a semaphore, for the engine that repeats them.
+ * One wish for permits of a semaphore.
  *
  * An attempt is repeated under its own id until it is answered, and an answered one is over: the next try is
  * a new attempt. So there is at most one attempt at a time whose outcome is not known, and when the caller
@@ -7,15 +7,12 @@
  */
 import { DriverError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
-import type { Busy, Contest, Granted, Waiting } from '../runtime/acquire.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
 import { LATE_MS } from '../runtime/bar.ts';
 import { POLL_MS } from '../runtime/poll.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { UNANSWERED_MS } from './answers.ts';
 import type { Requests, SynchronizerContext } from './requests.ts';
-
-const TAKEN: Granted<true> = { granted: true, value: true };
-const SHORT: Busy = { granted: false, remainingMs: -1 };
 
 /** Where a semaphore is, and how to reach it. */
 export interface SemaphorePlace {
@@ -25,68 +22,64 @@ export interface SemaphorePlace {
   readonly key: string;
 }
 
-export class PermitContest implements Contest<true> {
-  readonly what: string;
-  readonly waiting: Waiting;
+type Answer = Awaited<ReturnType<typeof semaphoreAcquire.run>>;
+
+export class PermitAcquisition extends Acquisition<true, Answer> {
   readonly #place: SemaphorePlace;
   readonly #count: number;
-  /** Where the answer of the attempt is kept that is under way, or took what is not collected yet. */
+  /** Where the answer of the attempt is kept that is not answered yet. */
   #answer: string | undefined;
-  #hadTrouble = false;
 
   constructor(place: SemaphorePlace, count: number) {
+    // Who waits for few must not stand behind who waits for many: one line for each number.
+    super(place.context.runtime, `semaphore ${place.key} ${count}`);
     this.#place = place;
     this.#count = count;
-    this.what = `acquire ${count} of "${place.name}"`;
-    this.waiting = {
-      kind: 'messages',
-      channel: semaphoreChannel(place.key),
-      pollMs: POLL_MS,
-      shared: true,
-    };
   }
 
-  async attempt(): Promise<Granted<true> | Busy> {
+  protected get what(): string {
+    return `acquire ${this.#count} of "${this.#place.name}"`;
+  }
+
+  protected get waiting(): Waiting {
+    return { kind: 'messages', channel: semaphoreChannel(this.#place.key), pollMs: POLL_MS };
+  }
+
+  protected override get isShared(): boolean {
+    return true;
+  }
+
+  protected override get isBounded(): boolean {
+    return this.#place.context.wire.granting.isOneCommand(this.#place.key);
+  }
+
+  protected attempt(): Promise<Answer> {
     const { context, requests, key, name } = this.#place;
     const { granting, rememberMs } = context.wire;
     this.#answer ??= requests.nextAnswerKey();
-    const answer = this.#answer;
-    const keys = { permits: key, answer };
     // Where a copy may be on its way, too few must stay too few until it cannot arrive any more.
-    const shortMs = this.#hadTrouble ? Math.max(LATE_MS, rememberMs) : rememberMs;
-    let status: 'taken' | 'short' | 'undone';
-    try {
-      const args = { count: this.#count, takenMs: UNANSWERED_MS, shortMs };
-      ({ status } = await granting.permits({ name, key }, semaphoreAcquire, keys, args));
-    } catch (error) {
-      this.#hadTrouble = true;
-      throw error;
-    }
-    // Given up meanwhile: whatever it took is being given back.
-    if (this.#answer !== answer) return SHORT;
-    if (status === 'taken') return TAKEN;
+    const shortMs = this.hadTrouble ? Math.max(LATE_MS, rememberMs) : rememberMs;
+    const args = { count: this.#count, takenMs: UNANSWERED_MS, shortMs };
+    return granting.permits({ name, key }, semaphoreAcquire, { permits: key, answer: this.#answer }, args);
+  }
+
+  protected busyMs({ status }: Answer): number | undefined {
+    if (status === 'taken') return undefined;
     this.#answer = undefined;
-    if (status === 'short') return SHORT;
+    if (status === 'short') return -1;
     // Only a defect of ours could repeat an attempt that was given up.
-    throw new DriverError(`An attempt to take "${name}" is over and was repeated`);
+    throw new DriverError(`An attempt to take "${this.#place.name}" is over and was repeated`);
   }
 
-  /**
-   * The caller has what was taken: from here on it is not undone. Between the server's answer and this moment the
-   * caller may have been aborted, and nobody else would give the permits back.
-   */
-  collect(): void {
-    const answer = this.#answer;
-    this.#answer = undefined;
+  protected accept(): true {
     const { context, key } = this.#place;
-    if (!this.#hadTrouble && answer !== undefined) context.answers.arrived(key, answer);
+    if (!this.hadTrouble && this.#answer !== undefined) context.answers.arrived(key, this.#answer);
+    return true;
   }
 
-  /** Undoes the attempt whose outcome is not known or not collected. Calling it again does nothing. */
-  abandon(): void {
+  protected abandon(): void {
     const answer = this.#answer;
     if (answer === undefined) return;
-    this.#answer = undefined;
     const { context, key, name } = this.#place;
     const { driver, publish } = context.wire;
     const args = { count: this.#count, publish, channel: semaphoreChannel(key), rememberMs: LATE_MS };

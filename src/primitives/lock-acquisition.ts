@@ -1,0 +1,103 @@
+/**
+ * One wish for a lock: who asks, by which name, and what is left behind when it comes to nothing.
+ */
+import { DriverError } from '../errors.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { bar, withdraw } from '../runtime/bar.ts';
+import type { Owner } from '../runtime/owner.ts';
+import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
+import { assertInTime, Tenure } from '../runtime/tenure.ts';
+import { type HoldOptions, LockHold } from './hold.ts';
+import type { LockContext } from './lock-context.ts';
+
+interface Lockable {
+  readonly context: LockContext;
+  readonly protocol: LockProtocol;
+  readonly isShared: boolean;
+}
+
+/** Who asks, and is to know of the tenure from its beginning to its end. */
+export interface Asker {
+  readonly owner: Owner;
+  remember(tenure: Tenure | undefined): void;
+}
+
+export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
+  readonly #isShared: boolean;
+  readonly #protocol: LockProtocol;
+  readonly #asker: Asker | undefined;
+  readonly #owner: string;
+  readonly #leaseMs: number;
+  readonly #waitMs: number;
+  readonly #wish: HoldOptions;
+  #sentAt = 0;
+  #waiting: Waiting | undefined;
+
+  /** @param asker undefined for somebody new */
+  constructor(lock: Lockable, asker: Asker | undefined, wish: HoldOptions, waitMs: number) {
+    const { runtime, numbers } = lock.context;
+    super(runtime, lock.protocol.line);
+    const fresh = numbers.next();
+    const beginner = lock.protocol.begin?.(asker?.owner, fresh);
+    this.#isShared = lock.isShared;
+    this.#protocol = beginner?.protocol ?? lock.protocol;
+    this.#owner = beginner?.field ?? fresh;
+    this.#asker = asker;
+    this.#leaseMs = wish.leaseMs ?? runtime.watchdogMs;
+    this.#waitMs = waitMs;
+    this.#wish = wish;
+  }
+
+  protected get what(): string {
+    return `acquire "${this.#protocol.name}"`;
+  }
+
+  protected get waiting(): Waiting {
+    this.#waiting ??= this.#protocol.waiting(this.#owner);
+    return this.#waiting;
+  }
+
+  protected override get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  protected override get isBounded(): boolean {
+    return this.#protocol.isOneCommand;
+  }
+
+  protected attempt(): Promise<AcquireAnswer> {
+    this.#sentAt = this.runtime.leaseClock.sendTime();
+    return this.#protocol.acquire(this.#owner, this.#leaseMs, this.#waitMs);
+  }
+
+  protected busyMs(answer: AcquireAnswer): number | undefined {
+    if (answer.status === 'busy') return answer.remainingMs;
+    if (answer.status === 'held') return undefined;
+    // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
+    throw new DriverError(
+      `The hold of ${this.#owner} on "${this.#protocol.name}" is over and cannot begin again`,
+    );
+  }
+
+  protected accept({ token }: AcquireAnswer & { token?: number }, doubtful: boolean): LockHold {
+    const grant = { owner: this.#owner, sentAt: this.#sentAt, leaseMs: this.#leaseMs, token, doubtful };
+    assertInTime(this.runtime, this.#protocol, grant);
+    const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
+    const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, () =>
+      this.#asker?.remember(undefined),
+    );
+    this.#asker?.remember(tenure);
+    return hold.standOn(tenure);
+  }
+
+  protected abandon(): void {
+    bar(this.runtime, this.#protocol, this.#owner, Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0));
+  }
+
+  /** Where the server keeps a queue, or a note of who waits, it has to be left. */
+  protected override withdraw(): boolean {
+    if (this.#protocol.queueMs === undefined || this.#waitMs === 0) return false;
+    withdraw(this.runtime, this.#protocol, this.#owner);
+    return true;
+  }
+}
