@@ -10,7 +10,7 @@
  * have become another one.
  */
 import { OutcomeUnknownError } from '../errors.ts';
-import { type Clock, serverTime } from '../runtime/clock.ts';
+import { type CancelTimer, type Clock, serverTime } from '../runtime/clock.ts';
 import type {
   CallSignal,
   Connection,
@@ -30,15 +30,20 @@ export interface CallWatch {
   onRecovered(): void;
 }
 
-/** Aborts when the time of a call is over. A real AbortSignal costs 5 µs for every call. */
-class TimeUp implements CallSignal {
+/** The time of one call; as a signal it aborts when that is over. A real AbortSignal costs 5 µs for every call. */
+class CallTime implements CallSignal {
   readonly #clock: Clock;
   readonly #endsAt: number;
+  readonly #cancel: CancelTimer;
   #listener: (() => void) | undefined;
 
-  constructor(clock: Clock, timeoutMs: number) {
+  constructor(clock: Clock, timeoutMs: number, onOver: () => void) {
     this.#clock = clock;
     this.#endsAt = serverTime(clock) + timeoutMs;
+    this.#cancel = clock.after(timeoutMs, () => {
+      this.#listener?.();
+      onOver();
+    });
   }
 
   /** Also after a suspend, before the timer fires. */
@@ -54,8 +59,9 @@ class TimeUp implements CallSignal {
     this.#listener = undefined;
   }
 
-  abort(): void {
-    this.#listener?.();
+  /** The call has been answered. */
+  stop(): void {
+    this.#cancel();
   }
 }
 
@@ -148,28 +154,26 @@ class DeadlineDriver implements Driver {
 
   #bound<T>(call: (signal: CallSignal) => Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      // Called before the timer is set, so that a call that throws leaves none behind.
-      const timeUp = new TimeUp(this.#clock, this.#timeoutMs);
-      const answer = call(timeUp);
-      const cancel = this.#clock.after(this.#timeoutMs, () => {
+      const time = new CallTime(this.#clock, this.#timeoutMs, () => {
         this.#isTroubled = true;
-        timeUp.abort();
         onTimeout?.();
         reject(new OutcomeUnknownError(`No answer from the server within ${this.#timeoutMs} ms`));
       });
-      // Both handlers stay attached after a time-out: a late rejection is nobody's business any more.
-      answer.then(
-        (value) => {
-          cancel();
+      const onError = (error: unknown) => {
+        time.stop();
+        this.#isTroubled ||= classify(error) !== 'refused';
+        reject(error);
+      };
+      try {
+        // Both handlers stay attached after a time-out: a late rejection is nobody's business any more.
+        call(time).then((value) => {
+          time.stop();
           this.#answered();
           resolve(value);
-        },
-        (error: unknown) => {
-          cancel();
-          this.#isTroubled ||= classify(error) !== 'refused';
-          reject(error);
-        },
-      );
+        }, onError);
+      } catch (error) {
+        onError(error);
+      }
     });
   }
 }

@@ -77,18 +77,18 @@ export class SystemClock implements Clock {
   }
 
   #arm(delayMs: number, fire: () => void, isAwaited: boolean): CancelTimer {
-    const endsAt = performance.now() + delayMs;
-    let timer: NodeJS.Timeout;
-    const arm = () => {
-      const leftMs = endsAt - performance.now();
-      timer =
-        leftMs > LONGEST_TIMER_MS
-          ? setTimeout(arm, LONGEST_TIMER_MS)
-          : setTimeout(fire, Math.max(0, Math.ceil(leftMs)));
-      if (!isAwaited) timer.unref();
-    };
-    arm();
+    if (delayMs > LONGEST_TIMER_MS) return this.#armInSteps(delayMs, fire, isAwaited);
+    const timer = setTimeout(fire, Math.max(0, Math.ceil(delayMs)));
+    if (!isAwaited) timer.unref();
     return () => clearTimeout(timer);
+  }
+
+  #armInSteps(delayMs: number, fire: () => void, isAwaited: boolean): CancelTimer {
+    const rest = () => {
+      cancel = this.#arm(delayMs - LONGEST_TIMER_MS, fire, isAwaited);
+    };
+    let cancel = this.#arm(LONGEST_TIMER_MS, rest, isAwaited);
+    return () => cancel();
   }
 }
 

@@ -15,6 +15,29 @@ import { type Clock, serverTime } from './clock.ts';
  * forgets answers meanwhile.
  */
 export function persist<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
+  return repeat(clock, budgetMs, what, call);
+}
+
+/** The same for a single command, which ends within the budget by itself: nothing is set up unless it fails. */
+export function persistCommand<T>(
+  clock: Clock,
+  budgetMs: number,
+  what: string,
+  command: () => Promise<T>,
+): Promise<T> {
+  const endsAt = serverTime(clock) + budgetMs;
+  return command().catch((error: unknown) =>
+    repeat(clock, endsAt - serverTime(clock), what, command, { error }),
+  );
+}
+
+function repeat<T>(
+  clock: Clock,
+  budgetMs: number,
+  what: string,
+  call: () => Promise<T>,
+  failed?: { readonly error: unknown },
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const backoff = new Backoff(20, 500);
     const endsAt = serverTime(clock) + budgetMs;
@@ -40,16 +63,18 @@ export function persist<T>(clock: Clock, budgetMs: number, what: string, call: (
           cancelTimer();
           resolve(value);
         },
-        (error) => {
-          if (over) return;
-          const outcome = classify(error);
-          inDoubt = wasInDoubt || outcome === 'unknown';
-          if (outcome === 'refused') return fail(errorOfAll(error, inDoubt, what));
-          lastError = error;
-          clock.inBackground(backoff.next(), attempt);
-        },
+        (error) => afterFailure(error, wasInDoubt),
       );
     };
-    attempt();
+    const afterFailure = (error: unknown, wasInDoubt: boolean) => {
+      if (over) return;
+      const outcome = classify(error);
+      inDoubt = wasInDoubt || outcome === 'unknown';
+      if (outcome === 'refused') return fail(errorOfAll(error, inDoubt, what));
+      lastError = error;
+      clock.inBackground(backoff.next(), attempt);
+    };
+    if (failed === undefined) attempt();
+    else afterFailure(failed.error, false);
   });
 }

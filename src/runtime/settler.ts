@@ -14,6 +14,12 @@ export class Settler {
   readonly #clock: Clock;
   readonly #report: Report;
   readonly #tasks = new Set<Promise<void>>();
+  #followed = 0;
+  #whenNoneFollowed: (() => void)[] = [];
+  readonly #onFollowedEnded = () => {
+    this.#followed -= 1;
+    if (this.#followed === 0) for (const tell of this.#whenNoneFollowed.splice(0)) tell();
+  };
   #closed = false;
 
   constructor(clock: Clock, report: Report) {
@@ -34,18 +40,17 @@ export class Settler {
 
   /** Counts something that is under way, and that somebody else waits for, among the tasks. */
   follow(work: Promise<unknown>): void {
-    const task = work.then(
-      () => undefined,
-      // Whoever waits for it has the error.
-      () => undefined,
-    );
-    this.#tasks.add(task);
-    void task.then(() => this.#tasks.delete(task));
+    this.#followed += 1;
+    // Whoever waits for it has the error.
+    work.then(this.#onFollowedEnded, this.#onFollowedEnded);
   }
 
   /** Resolves when every task has ended, also those that come while it waits. */
   async drained(): Promise<void> {
-    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+    while (this.#tasks.size > 0 || this.#followed > 0) {
+      await Promise.all(this.#tasks);
+      if (this.#followed > 0) await new Promise<void>((resolve) => this.#whenNoneFollowed.push(resolve));
+    }
   }
 
   /** Tasks under way make no further attempt. */

@@ -8,7 +8,7 @@
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
-import { persist } from './persist.ts';
+import { persist, persistCommand } from './persist.ts';
 import type { TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 import { Term } from './term.ts';
@@ -70,8 +70,8 @@ export class Tenure {
   /** What the lease clock had added for suspended time when the deadline was last set. */
   #suspendedMs: number;
   #cancelDeadline: CancelTimer | undefined;
-  /** Changes of the count go one after the other, so that they arrive in order. */
-  #changing: Promise<unknown> = Promise.resolve();
+  /** Changes of the count go one after the other, so that they arrive in order; undefined when none is under way. */
+  #changing: Promise<unknown> | undefined;
   #releasing: Promise<boolean> | undefined;
   /** The last renewal failed; a deadline that passes now passes because of that. */
   renewalFailing = false;
@@ -88,7 +88,8 @@ export class Tenure {
     this.#entries.add(first);
     runtime.tenures.add(this);
     runtime.watchdog.attend();
-    this.#armDeadline();
+    // What is renewed is so long before its deadline: that is timed from the first renewal on.
+    if (!first.renewed) this.#armDeadline();
     this.watch();
   }
 
@@ -132,6 +133,7 @@ export class Tenure {
   /** A lease is being asked for: to be called before it is sent. */
   asked(sentAt: number, leaseMs: number): void {
     this.#term.asked(sentAt, leaseMs);
+    if (this.#cancelDeadline === undefined && this.#state === 'held') this.#armDeadline();
   }
 
   /** A lease that was asked for at `sentAt` has been confirmed. */
@@ -216,6 +218,7 @@ export class Tenure {
   /** Resolves when the changes that are under way are done, however they end. */
   async changed(): Promise<void> {
     await this.#changing;
+    await this.#releasing?.catch(() => undefined);
   }
 
   /**
@@ -228,6 +231,7 @@ export class Tenure {
     const heldUntilNow = this.isStillHeld();
     this.#entries.delete(entry);
     if (!heldUntilNow) return this.#entries.size > 0 ? Promise.resolve(false) : this.#release();
+    if (this.#entries.size === 0 && this.#changing === undefined) return this.#release();
     this.watch();
     // Whether it is the last one is decided when its turn comes: an entry may be on its way in.
     return this.#inOrder(() => (this.#entries.size > 0 ? this.#leaveOne() : this.#release()));
@@ -333,33 +337,43 @@ export class Tenure {
     return this.#releasing;
   }
 
-  async #releaseOnce(): Promise<boolean> {
+  #releaseOnce(): Promise<boolean> {
     this.#whenOver();
     if (!this.isHeld) {
       this.#releaseInBackground();
-      return false;
+      return Promise.resolve(false);
     }
     this.#state = 'over';
     this.#stopTimers();
+    return this.#askToRelease().then(
+      (answer) => {
+        this.#runtime.look(this.protocol.line);
+        if (answer === 'released') return true;
+        this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason: 'notOwner' });
+        return false;
+      },
+      (error: unknown) => {
+        this.#runtime.look(this.protocol.line);
+        this.#releaseInBackground();
+        throw error;
+      },
+    );
+  }
+
+  #askToRelease(): Promise<'released' | 'lost'> {
+    const { guarded, name } = this.protocol;
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
     const rememberMs = this.#doubtful ? barMs(this.#term.longestMs) : this.#runtime.rememberMs;
-    try {
-      const answer = await this.#ask(`release "${this.protocol.name}"`, async () => {
-        const released = await this.protocol.release(this.owner, rememberMs);
-        // Forgotten by a server that let nobody else in since: it was held until now.
-        const isForgotten = released === 'lost' && (await this.protocol.guarded?.isGrace());
-        return isForgotten ? 'released' : released;
-      });
-      if (answer === 'lost') {
-        this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason: 'notOwner' });
-      }
-      return answer === 'released';
-    } catch (error) {
-      this.#releaseInBackground();
-      throw error;
-    } finally {
-      this.#runtime.look(this.protocol.line);
+    const release = () => this.protocol.release(this.owner, rememberMs);
+    if (guarded === undefined) {
+      const { clock, commandTimeoutMs } = this.#runtime;
+      return persistCommand(clock, commandTimeoutMs, `release "${name}"`, release);
     }
+    return this.#ask(`release "${name}"`, async () => {
+      const released = await release();
+      // Forgotten by a server that let nobody else in since: it was held until now.
+      return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
+    });
   }
 
   #releaseInBackground(): void {
@@ -371,9 +385,16 @@ export class Tenure {
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    const done = this.#changing.then(change);
+    const done = this.#changing === undefined ? change() : this.#changing.then(change);
     // The next change waits for this one, however it ended; its failure is its caller's to handle.
-    this.#changing = done.catch(() => undefined);
+    const settled = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#changing = settled;
+    void settled.then(() => {
+      if (this.#changing === settled) this.#changing = undefined;
+    });
     return done;
   }
 }
