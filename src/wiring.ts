@@ -121,6 +121,7 @@ export class Wiring {
           });
     const wireWith = (guardOfLock?: Guard): Wire => ({
       driver: this.driver,
+      writesOnce: driver.writesOnce,
       granting: new Granting(this.driver, acknowledgement, guardOfLock),
       guard: guardOfLock,
       get publish() {

@@ -1,5 +1,5 @@
 /** Mutants whose scripts are wrong: they free, count or date what is not theirs, or not at once. */
-import { lockAcquire, lockEnter, lockLeave, lockRelease } from '../../src/scripts/generated.ts';
+import { lockAcquire, lockEnd, lockEnter, lockLeave } from '../../src/scripts/generated.ts';
 import { eventually } from '../../tests/harness/wait.ts';
 import { bufferCommand, type Interceptor, PatchedScript, patching, runs } from './interceptor.ts';
 import { type Mutant, mutant } from './mutant.ts';
@@ -9,9 +9,9 @@ import { whenAborted } from './signals.ts';
 const NAME = 'invoice:42';
 const LOCK = { worker: 'w', key: NAME, kind: 'lock' } as const;
 
-const releaseOfAnyone = new PatchedScript(lockRelease, [
-  "redis.pcall('HEXISTS', lock, owner) == 1",
-  "redis.call('EXISTS', lock) == 1",
+const releaseOfAnyone = new PatchedScript(lockEnd, [
+  "redis.pcall('HDEL', lock, owner) == 1",
+  "redis.call('DEL', lock) == 1",
 ]);
 
 const unlockWithoutOwnerCheck = mutant({

@@ -1,24 +1,15 @@
---- Ends the owner's hold for good, however often it was entered, and wakes the waiters.
+--- Ends the owner's hold, however often it was entered, and wakes the waiters.
 ---
---- What happened is remembered for a while: a repeat gets the same answer, and an acquisition of this owner
---- that was sent before but arrives after is refused. HDEL comes first because it works without free memory.
+--- For owners whose every command was answered on the connection that carried it: no copy of one can come later, so
+--- nothing has to be remembered. HDEL removes the whole lock, which has no other field, and needs no free memory.
 ---
---- @key lock        hash    owner -> hold count; its TTL is the lease
---- @key ended       string  there once this owner's hold is over
---- @arg owner       string
---- @arg publish     string  PUBLISH or SPUBLISH
---- @arg channel     string
---- @arg rememberMs  ms
+--- @key lock     hash    owner -> hold count; its TTL is the lease
+--- @arg owner    string
+--- @arg publish  string  PUBLISH or SPUBLISH
+--- @arg channel  string
 --- @returns { 'released', announced } as integer | { 'lost' } as word
 --- @include lib/announce
---- @include lib/full-memory
 if redis.pcall('HDEL', lock, owner) == 1 then
-  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   return announce(publish, channel, '0')
 end
-if redis.call('GET', ended) == 'released' then
-  return 1
-end
-ignoreFullMemory(ended)
-redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return 'lost'

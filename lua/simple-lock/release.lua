@@ -1,25 +1,16 @@
 --- Deletes the plain lock if it is still the owner's, and wakes the waiters.
 ---
---- What happened is remembered for a while: a repeat gets the same answer, and an acquisition of this owner
---- that was sent before but arrives after is refused.
+--- For owners whose every command was answered on the connection that carried it: no copy of one can come later, so
+--- nothing has to be remembered.
 ---
---- @key lock        string  the holder's token; its TTL is the lease
---- @key ended       string  there once this owner's hold is over
---- @arg owner       string
---- @arg publish     string  PUBLISH or SPUBLISH
---- @arg channel     string
---- @arg rememberMs  ms
+--- @key lock     string  the holder's token; its TTL is the lease
+--- @arg owner    string
+--- @arg publish  string  PUBLISH or SPUBLISH
+--- @arg channel  string
 --- @returns { 'released', announced } as integer | { 'lost' } as word
 --- @include lib/announce
---- @include lib/full-memory
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
-  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   return announce(publish, channel, '0')
 end
-if redis.call('GET', ended) == 'released' then
-  return 1
-end
-ignoreFullMemory(ended)
-redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return 'lost'

@@ -68,6 +68,7 @@ class CallTime implements CallSignal {
 class DeadlineDriver implements Driver {
   readonly library: string;
   readonly topology: Topology;
+  readonly writesOnce: boolean;
   readonly keyPrefix: string;
   readonly #driver: Driver;
   readonly #clock: Clock;
@@ -78,6 +79,7 @@ class DeadlineDriver implements Driver {
   constructor(driver: Driver, clock: Clock, timeoutMs: number, watch?: CallWatch) {
     this.library = driver.library;
     this.topology = driver.topology;
+    this.writesOnce = driver.writesOnce;
     this.keyPrefix = driver.keyPrefix;
     this.#driver = driver;
     this.#clock = clock;

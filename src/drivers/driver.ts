@@ -27,6 +27,8 @@ export interface Driver {
   /** The client library behind this driver, as people know it: `ioredis`, `node-redis`, `valkey-glide`. */
   readonly library: string;
   readonly topology: Topology;
+  /** A script that was answered was written to one connection only, so that no copy of it can arrive later. */
+  readonly writesOnce: boolean;
   /** A prefix the user's client is configured to put before key names; the empty string if none. */
   readonly keyPrefix: string;
   /**

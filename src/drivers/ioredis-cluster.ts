@@ -54,6 +54,7 @@ function lastOf(error: unknown): unknown {
 
 class IoredisClusterDriver implements Driver {
   readonly library = 'ioredis';
+  readonly writesOnce = true;
   readonly topology = 'cluster';
   readonly keyPrefix: string;
   readonly #client: IoredisCluster;

@@ -51,6 +51,7 @@ function letEnd(client: OwnClient): void {
 
 export class SentinelPrimary implements OneServer {
   readonly library = 'ioredis';
+  readonly writesOnce = true;
   readonly topology = 'sentinel';
   readonly keyPrefix: string;
   /** Has the settings of all connections. */

@@ -26,6 +26,7 @@ export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Pr
   }
   return new OneServerDriver({
     library: 'ioredis',
+    writesOnce: true,
     topology: 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
     // In lower case, as the library names its commands to whoever watches them.

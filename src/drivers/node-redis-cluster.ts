@@ -60,6 +60,7 @@ function isConnected({ client }: ClusterNode): boolean {
 
 class NodeRedisClusterDriver implements Driver {
   readonly library = 'node-redis';
+  readonly writesOnce = true;
   readonly topology = 'cluster';
   readonly keyPrefix: string;
   readonly #cluster: NodeRedisCluster;

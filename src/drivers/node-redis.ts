@@ -37,6 +37,7 @@ export interface NodeRedisPool {
 export function driverOf(server: NodeRedisServer): Driver {
   return new OneServerDriver({
     library: 'node-redis',
+    writesOnce: true,
     topology: server.topology,
     keyPrefix: server.keyPrefix,
     send: (command, signal) => server.send(command, signal),

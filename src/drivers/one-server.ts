@@ -21,6 +21,8 @@ import { scanWith } from './scan.ts';
 export interface OneServer {
   readonly library: string;
   readonly topology: Topology;
+  /** See `Driver.writesOnce`. */
+  readonly writesOnce: boolean;
   readonly keyPrefix: string;
   /** Sends a command exactly as given, on the user's client, once at most. */
   send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
@@ -35,6 +37,7 @@ export interface OneServer {
 export class OneServerDriver implements Driver {
   readonly library: string;
   readonly topology: Topology;
+  readonly writesOnce: boolean;
   readonly keyPrefix: string;
   readonly #server: OneServer;
   readonly #lifelines = new Lifelines();
@@ -43,6 +46,7 @@ export class OneServerDriver implements Driver {
   constructor(server: OneServer) {
     this.library = server.library;
     this.topology = server.topology;
+    this.writesOnce = server.writesOnce;
     this.keyPrefix = server.keyPrefix;
     this.#server = server;
     server.onSwitched?.((advice) => {

@@ -34,6 +34,8 @@ type SlotsLine = [first: number, last: number, primary: [host: string | null, po
 
 class GlideClusterDriver implements Driver {
   readonly library = 'valkey-glide';
+  /** What the library does with a command whose connection breaks is its own business. */
+  readonly writesOnce = false;
   readonly topology = 'cluster';
   readonly keyPrefix = '';
   readonly #client: GlideClient;

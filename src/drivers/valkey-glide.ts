@@ -18,6 +18,7 @@ import { openToPrimary } from './valkey-glide-primary.ts';
 export function glideDriver(client: GlideClient, config: GlideConfiguration | undefined): Driver {
   return new OneServerDriver({
     library: 'valkey-glide',
+    writesOnce: false,
     topology: 'standalone',
     keyPrefix: '',
     send: (command) => send(client, command),

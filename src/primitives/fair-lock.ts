@@ -105,7 +105,7 @@ export class FairProtocol implements LockProtocol {
     return (await lockLeave.run(this.#wire.driver, { lock: this.key }, { owner, count })).status;
   }
 
-  async release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.#wire;
     const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
     const args = { owner, silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };

@@ -109,7 +109,7 @@ export class PermitProtocol implements TenureProtocol {
   }
 
   /** @param request tells a repeat from another wish to release the same permit */
-  async release(id: string, rememberMs: number, request = id): Promise<'released' | 'lost'> {
+  async end(id: string, rememberMs: number, request = id): Promise<'released' | 'lost'> {
     const keys = { ...this.keys, ended: endedKey(this.key, id) };
     const args = { request, ...this.wake, rememberMs, id: permitBytes(id) };
     const reply = await permitSemaphoreRelease.run(this.#wire.driver, keys, args);
@@ -126,7 +126,7 @@ export class PermitProtocol implements TenureProtocol {
   async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
     const { clock, commandTimeoutMs } = runtime;
     const what = `release a permit of "${this.name}"`;
-    const call = () => this.release(id, this.barMs, request);
+    const call = () => this.end(id, this.barMs, request);
     try {
       return (await persist(clock, commandTimeoutMs, what, call)) === 'released';
     } catch (error) {

@@ -96,7 +96,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     return (await readLeaveScript.run(this.wire.driver, keys, { owner, count })).status;
   }
 
-  async release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.wire;
     const holds = holdKeys(this.key, owner, 1, this.#most);
     const keys = { lock: this.key, ended: endedKey(this.key, owner), holds };

@@ -10,6 +10,7 @@ import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
 import {
   lockAcquire,
   lockDescribe,
+  lockEnd,
   lockEnter,
   lockForceRelease,
   lockGuardedAcquire,
@@ -26,6 +27,7 @@ import type { Wire } from './wire.ts';
 export const REENTRANT_SCRIPTS = {
   acquire: { plain: lockAcquire, guarded: lockGuardedAcquire },
   release: lockRelease,
+  end: lockEnd,
   renew: lockRenew,
   holder: lockHolder,
   forceRelease: lockForceRelease,

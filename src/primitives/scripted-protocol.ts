@@ -8,6 +8,7 @@ import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../
 import type {
   lockAcquire,
   lockDescribe,
+  lockEnd,
   lockForceRelease,
   lockGuardedAcquire,
   lockHolder,
@@ -19,6 +20,7 @@ import type { Wire } from './wire.ts';
 export interface LockScripts {
   readonly acquire: { readonly plain: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };
   readonly release: typeof lockRelease;
+  readonly end: typeof lockEnd;
   readonly renew: typeof lockRenew;
   readonly holder: typeof lockHolder;
   readonly forceRelease: typeof lockForceRelease;
@@ -64,15 +66,27 @@ export abstract class ScriptedProtocol implements LockProtocol {
     return this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
   }
 
-  release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  get writesOnce(): boolean {
+    return this.wire.writesOnce;
+  }
+
+  release(owner: string): Promise<'released' | 'lost'> {
+    const { driver, publish } = this.wire;
+    const args = { owner, publish, channel: this.channel };
+    return this.#scripts.release.run(driver, { lock: this.key }, args).then(this.#released);
+  }
+
+  end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.wire;
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const args = { owner, publish, channel: this.channel, rememberMs };
-    return this.#scripts.release.run(driver, keys, args).then((reply) => {
-      if (reply.status === 'released') this.wire.announced(reply.announced);
-      return reply.status;
-    });
+    return this.#scripts.end.run(driver, keys, args).then(this.#released);
   }
+
+  readonly #released = (reply: Awaited<ReturnType<typeof lockRelease.run>>): 'released' | 'lost' => {
+    if (reply.status === 'released') this.wire.announced(reply.announced);
+    return reply.status;
+  };
 
   async holders(): Promise<readonly string[]> {
     const reply = await this.#scripts.holder.run(this.wire.driver, { lock: this.key }, {});

@@ -11,6 +11,7 @@ import type { Guarded, Renew } from '../runtime/protocol.ts';
 import {
   simpleLockAcquire,
   simpleLockDescribe,
+  simpleLockEnd,
   simpleLockForceRelease,
   simpleLockGuardedAcquire,
   simpleLockHolder,
@@ -25,6 +26,7 @@ import type { Wire } from './wire.ts';
 export const SIMPLE_SCRIPTS = {
   acquire: { plain: simpleLockAcquire, guarded: simpleLockGuardedAcquire },
   release: simpleLockRelease,
+  end: simpleLockEnd,
   renew: simpleLockRenew,
   holder: simpleLockHolder,
   forceRelease: simpleLockForceRelease,

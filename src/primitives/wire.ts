@@ -13,6 +13,8 @@ export interface Wire {
   readonly guard?: Guard | undefined;
   /** The command that wakes waiters: SPUBLISH where Redisson uses sharded channels. */
   readonly publish: 'PUBLISH' | 'SPUBLISH';
+  /** Every script is written to one connection at most: of one that was answered, no copy can come later. */
+  readonly writesOnce: boolean;
   /** How long the server remembers the answer of a request that may be repeated. */
   readonly rememberMs: number;
   /** The deadline of every call to the server. */

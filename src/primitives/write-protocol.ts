@@ -93,7 +93,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     return (await lockLeave.run(this.wire.driver, { lock: this.key }, { owner, count })).status;
   }
 
-  async release(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.wire;
     const keys = {
       lock: this.key,

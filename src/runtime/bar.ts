@@ -16,15 +16,13 @@ export function barMs(leaseMs: number): number {
 }
 
 export function bar(runtime: Runtime, protocol: TenureProtocol, owner: string, leaseMs: number): void {
-  runtime.settler.settle(`release "${protocol.name}"`, leaseMs, () =>
-    protocol.release(owner, barMs(leaseMs)),
-  );
+  runtime.settler.settle(`release "${protocol.name}"`, leaseMs, () => protocol.end(owner, barMs(leaseMs)));
 }
 
 /** Takes an owner that gave up, and whose attempts are all answered, out of the queue that the server keeps. */
 export function withdraw(runtime: Runtime, protocol: LockProtocol, owner: string): void {
   if (protocol.queueMs === undefined) return;
   runtime.settler.settle(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
-    protocol.release(owner, runtime.rememberMs),
+    protocol.end(owner, runtime.rememberMs),
   );
 }

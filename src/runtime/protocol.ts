@@ -70,7 +70,11 @@ export interface TenureProtocol {
   /** Takes one of several entries back: the count becomes this. */
   leave?(owner: string, count: number): Promise<'held' | 'lost'>;
   /** Ends the hold, whatever its count, or the wait, and bars the owner for `rememberMs`. */
-  release(owner: string, rememberMs: number): Promise<'released' | 'lost'>;
+  end(owner: string, rememberMs: number): Promise<'released' | 'lost'>;
+  /** Ends the hold of an owner whose every command was answered, and of which no copy can come later. */
+  release?(owner: string): Promise<'released' | 'lost'>;
+  /** Whether no copy of a command that was answered can come later. */
+  readonly writesOnce?: boolean;
   /** Its key may live on after its lease, because others keep it: what is lost must be released all the same. */
   readonly outlivesLease?: boolean;
   /** Other clients may shorten its lease without asking: what is left of it is confirmed again and again. */

@@ -5,6 +5,7 @@
  * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
  * lost it stays lost, whatever the server says later.
  */
+import { mayHaveRun } from '../drivers/outcome.ts';
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
@@ -73,6 +74,8 @@ export class Tenure {
   /** Changes of the count go one after the other, so that they arrive in order; undefined when none is under way. */
   #changing: Promise<unknown> | undefined;
   #releasing: Promise<boolean> | undefined;
+  /** A release without a marker may have run, and nobody knows. */
+  #wasReleaseSent = false;
   /** The last renewal failed; a deadline that passes now passes because of that. */
   renewalFailing = false;
 
@@ -364,15 +367,30 @@ export class Tenure {
     const { guarded, name } = this.protocol;
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
     const rememberMs = this.#doubtful ? barMs(this.#term.longestMs) : this.#runtime.rememberMs;
-    const release = () => this.protocol.release(this.owner, rememberMs);
+    const end = () => this.protocol.end(this.owner, rememberMs);
     if (guarded === undefined) {
       const { clock, commandTimeoutMs } = this.#runtime;
+      const isPlain = this.protocol.writesOnce === true && !this.#doubtful;
+      const release = isPlain && this.protocol.release !== undefined ? () => this.#releasePlainly(end) : end;
       return persistCommand(clock, commandTimeoutMs, `release "${name}"`, release);
     }
     return this.#ask(`release "${name}"`, async () => {
-      const released = await release();
+      const released = await end();
       // Forgotten by a server that let nobody else in since: it was held until now.
       return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
+    });
+  }
+
+  /**
+   * No copy of its commands can come, so the server need not remember that they are over. Should the answer be lost,
+   * the hold is ended for good: gone before its lease was over, it can only have been released the first time.
+   */
+  #releasePlainly(end: () => Promise<'released' | 'lost'>): Promise<'released' | 'lost'> {
+    if (this.#wasReleaseSent) return end().then(() => 'released');
+    const releasing = this.protocol.release?.(this.owner) ?? end();
+    return releasing.catch((error: unknown) => {
+      this.#wasReleaseSent ||= mayHaveRun(error);
+      throw error;
     });
   }
 

@@ -1405,6 +1405,38 @@ return { 'locked', redis.call('PTTL', lock), holder }
 `,
 });
 
+/** Ends the owner's hold for good, where copies of its commands may still be on their way. */
+export const lockEnd = defineScript<
+  { lock: string; ended: string },
+  { owner: string; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+  | { status: 'lost' }
+>({
+  name: 'lock/end',
+  sha1: '0ad41ded5afe16744c2aa961ebd8ef278505d39e',
+  keys: ({ lock, ended }) => [lock, ended],
+  args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
+  replies: {
+    released: [['announced', 'integer']],
+    lost: [],
+  },
+  words: ['lost'],
+  integer: 'released',
+  source: announce + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
+local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if redis.pcall('HDEL', lock, owner) == 1 then
+  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  return announce(publish, channel, '0')
+end
+if redis.call('GET', ended) == 'released' then
+  return 1
+end
+ignoreFullMemory(ended)
+redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+return 'lost'
+`,
+});
+
 /** Re-enters a lock that the owner holds: sets the hold count and gives it at least the lease. */
 export const lockEnter = defineScript<
   { lock: string },
@@ -1535,34 +1567,28 @@ return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 `,
 });
 
-/** Ends the owner's hold for good, however often it was entered, and wakes the waiters. */
+/** Ends the owner's hold, however often it was entered, and wakes the waiters. */
 export const lockRelease = defineScript<
-  { lock: string; ended: string },
-  { owner: string; publish: string; channel: string; rememberMs: number },
+  { lock: string },
+  { owner: string; publish: string; channel: string },
   | { status: 'released'; announced: number }
   | { status: 'lost' }
 >({
   name: 'lock/release',
-  sha1: '0ad41ded5afe16744c2aa961ebd8ef278505d39e',
-  keys: ({ lock, ended }) => [lock, ended],
-  args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
+  sha1: '49ccfeb2e792041c9ef76ccd53fffb5930194e4c',
+  keys: ({ lock }) => [lock],
+  args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
     released: [['announced', 'integer']],
     lost: [],
   },
   words: ['lost'],
   integer: 'released',
-  source: announce + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
-local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+  source: announce + `local lock = KEYS[1]
+local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('HDEL', lock, owner) == 1 then
-  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   return announce(publish, channel, '0')
 end
-if redis.call('GET', ended) == 'released' then
-  return 1
-end
-ignoreFullMemory(ended)
-redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return 'lost'
 `,
 });
@@ -3433,6 +3459,39 @@ return { 'locked', redis.call('PTTL', lock), shortText(holder) }
 `,
 });
 
+/** Ends the owner's plain lock for good, where copies of its commands may still be on their way. */
+export const simpleLockEnd = defineScript<
+  { lock: string; ended: string },
+  { owner: string; publish: string; channel: string; rememberMs: number },
+  | { status: 'released'; announced: number }
+  | { status: 'lost' }
+>({
+  name: 'simple-lock/end',
+  sha1: '93865fe75c7f2daef65007b95c22ac6a33938c06',
+  keys: ({ lock, ended }) => [lock, ended],
+  args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
+  replies: {
+    released: [['announced', 'integer']],
+    lost: [],
+  },
+  words: ['lost'],
+  integer: 'released',
+  source: announce + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
+local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if redis.pcall('GET', lock) == owner then
+  redis.call('DEL', lock)
+  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  return announce(publish, channel, '0')
+end
+if redis.call('GET', ended) == 'released' then
+  return 1
+end
+ignoreFullMemory(ended)
+redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+return 'lost'
+`,
+});
+
 /** Deletes the plain lock if it still has the named token, and wakes the waiters. Every other token is left alone. */
 export const simpleLockForceRelease = defineScript<
   { lock: string; answer: string },
@@ -3528,33 +3587,27 @@ return { 'held' }
 
 /** Deletes the plain lock if it is still the owner's, and wakes the waiters. */
 export const simpleLockRelease = defineScript<
-  { lock: string; ended: string },
-  { owner: string; publish: string; channel: string; rememberMs: number },
+  { lock: string },
+  { owner: string; publish: string; channel: string },
   | { status: 'released'; announced: number }
   | { status: 'lost' }
 >({
   name: 'simple-lock/release',
-  sha1: '93865fe75c7f2daef65007b95c22ac6a33938c06',
-  keys: ({ lock, ended }) => [lock, ended],
-  args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
+  sha1: '0dff0cd4df6897df3094908102dcf1ced7d262b0',
+  keys: ({ lock }) => [lock],
+  args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
     released: [['announced', 'integer']],
     lost: [],
   },
   words: ['lost'],
   integer: 'released',
-  source: announce + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
-local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+  source: announce + `local lock = KEYS[1]
+local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
-  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   return announce(publish, channel, '0')
 end
-if redis.call('GET', ended) == 'released' then
-  return 1
-end
-ignoreFullMemory(ended)
-redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
 return 'lost'
 `,
 });

@@ -23,7 +23,9 @@ describe('answer/shorten', () => {
   it('refuses a time that would delete them', async () => {
     const key = bench.name();
     await bench.plant('SET', key, '["taken"]', 'PX', 60_000);
-    await expect(bench.run(answerShorten, { answers: [key] }, { rememberMs: 0 })).rejects.toThrow('from 1 on');
+    await expect(bench.run(answerShorten, { answers: [key] }, { rememberMs: 0 })).rejects.toThrow(
+      'from 1 on',
+    );
     expect(await bench.command('GET', key)).toBe('["taken"]');
   });
 });

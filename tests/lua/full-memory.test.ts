@@ -7,7 +7,7 @@ import {
   countDownLatchDelete,
   countDownLatchTrySetCount,
   lockAcquire,
-  lockRelease,
+  lockEnd,
   permitSemaphoreReleaseAll,
   permitSemaphoreSetPermits,
   permitSemaphoreUpdateLease,
@@ -18,7 +18,7 @@ import {
   semaphoreDrainPermits,
   semaphoreTrySetPermits,
   simpleLockAcquire,
-  simpleLockRelease,
+  simpleLockEnd,
 } from '../../src/scripts/generated.ts';
 import type { RawArgument, RawConnection } from '../../src/testing/index.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
@@ -155,8 +155,8 @@ describeWithProcess('a refusal on a server without memory to spare', () => {
   });
 
   it.each([
-    ['lock', lockAcquire, lockRelease],
-    ['simple-lock', simpleLockAcquire, simpleLockRelease],
+    ['lock', lockAcquire, lockEnd],
+    ['simple-lock', simpleLockAcquire, simpleLockEnd],
   ] as const)('%s/release bars an owner that holds nothing', async (_, acquire, release) => {
     const { raw, driver } = await fullServer();
     const keys = { lock: 'key', ended: 'ended' };

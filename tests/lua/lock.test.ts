@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   lockAcquire,
   lockDescribe,
+  lockEnd,
   lockEnter,
   lockForceRelease,
   lockHolder,
@@ -36,7 +37,7 @@ function leave(name: string, owner: string, count: number, connection = bench.co
 function release(name: string, owner: string, connection = bench.connection) {
   const keys = { lock: name, ended: endedOf(name, owner) };
   const args = { owner, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
-  return bench.run(lockRelease, keys, args, connection);
+  return bench.run(lockEnd, keys, args, connection);
 }
 
 function forceRelease(name: string, holder: string, request: string, connection = bench.connection) {
@@ -207,7 +208,7 @@ describe('lock/leave', () => {
   });
 });
 
-describe('lock/release', () => {
+describe('lock/end', () => {
   it('removes the lock and announces it with 0, once, however often it is delivered', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
@@ -276,7 +277,7 @@ describe('lock/release', () => {
     const heard = await bench.listenTo(channel);
     await bench.run(lockAcquire, { lock: name, ended }, { owner: 'c:1', leaseMs: 60_000 });
     const args = { owner: 'c:1', publish: 'PUBLISH', channel, rememberMs: 30_000 };
-    expect(await bench.run(lockRelease, { lock: name, ended }, args)).toEqual({
+    expect(await bench.run(lockEnd, { lock: name, ended }, args)).toEqual({
       status: 'released',
       announced: 1,
     });
@@ -288,9 +289,37 @@ describe('lock/release', () => {
     await acquire(name, 'c:1');
     const keys = { lock: name, ended: endedOf(name, 'c:1') };
     const args = ['c:1', 'PUBLISH', channelOf(name), 'a while'];
-    expect(await bench.command('EVAL', lockRelease.source, 2, keys.lock, keys.ended, ...args)).toBe(1);
+    expect(await bench.command('EVAL', lockEnd.source, 2, keys.lock, keys.ended, ...args)).toBe(1);
     expect(await bench.exists(name)).toBe(false);
     expect(await bench.exists(keys.ended)).toBe(false);
+  });
+});
+
+describe('lock/release', () => {
+  const releasePlainly = (name: string, owner: string) =>
+    bench.run(lockRelease, { lock: name }, { owner, publish: 'PUBLISH', channel: channelOf(name) });
+
+  it('removes the lock, announces it with 0, and leaves nothing behind', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await acquire(name, 'c:1');
+    await enter(name, 'c:1', 3);
+    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await heard()).toEqual(['0']);
+    expect(await bench.command('KEYS', `*${name}*`)).toEqual([]);
+  });
+
+  it('says lost, announces nothing and leaves alone what is not its owner’s', async () => {
+    const [name, text] = [bench.name(), bench.name()];
+    await acquire(name, 'c:2');
+    await bench.plant('SET', text, 'data');
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await releasePlainly(bench.name(), 'c:1')).toEqual({ status: 'lost' });
+    expect(await releasePlainly(text, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
+    expect(await bench.exists(text)).toBe(true);
+    expect(await heard()).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   simpleLockAcquire,
   simpleLockDescribe,
+  simpleLockEnd,
   simpleLockForceRelease,
   simpleLockHolder,
   simpleLockReclaim,
@@ -27,7 +28,7 @@ function acquire(name: string, owner: string, leaseMs = 60_000, connection = ben
 function release(name: string, owner: string, connection = bench.connection) {
   const keys = { lock: name, ended: endedOf(name, owner) };
   const args = { owner, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
-  return bench.run(simpleLockRelease, keys, args, connection);
+  return bench.run(simpleLockEnd, keys, args, connection);
 }
 
 const holderOf = (lock: string) => bench.run(simpleLockHolder, { lock }, {});
@@ -103,7 +104,7 @@ describe('simple-lock/acquire', () => {
   });
 });
 
-describe('simple-lock/release', () => {
+describe('simple-lock/end', () => {
   it('removes the lock and announces it with 0, once, however often it is delivered', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
@@ -126,6 +127,33 @@ describe('simple-lock/release', () => {
     expect(await release(name, 'c:2')).toEqual({ status: 'lost' });
     expect(await bench.command('GET', name)).toBe('other');
     expectRunning(await bench.pttl(name), 60_000);
+    expect(await heard()).toEqual([]);
+  });
+});
+
+describe('simple-lock/release', () => {
+  const releasePlainly = (name: string, owner: string) =>
+    bench.run(simpleLockRelease, { lock: name }, { owner, publish: 'PUBLISH', channel: channelOf(name) });
+
+  it('removes the lock, announces it with 0, and leaves nothing behind', async () => {
+    const name = bench.name();
+    const heard = await bench.listenTo(channelOf(name));
+    await acquire(name, 'c:1');
+    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await heard()).toEqual(['0']);
+    expect(await bench.command('KEYS', `*${name}*`)).toEqual([]);
+  });
+
+  it('says lost, announces nothing and leaves alone what is not its owner’s', async () => {
+    const [name, text] = [bench.name(), bench.name()];
+    await acquire(name, 'c:2');
+    await bench.plant('HSET', text, 'c:1', '1');
+    const heard = await bench.listenTo(channelOf(name));
+    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'lost' });
+    expect(await releasePlainly(bench.name(), 'c:1')).toEqual({ status: 'lost' });
+    expect(await releasePlainly(text, 'c:1')).toEqual({ status: 'lost' });
+    expect(await bench.command('GET', name)).toBe('c:2');
+    expect(await bench.exists(text)).toBe(true);
     expect(await heard()).toEqual([]);
   });
 });

@@ -140,7 +140,7 @@ function ending(owner: string, deliveries: number): Step {
     for (let delivery = 0; delivery < deliveries; delivery += 1) {
       const wasReleased = model.ended.has(`released ${owner}`);
       if (wasReleased) answer = 'released';
-      expect(await clientOf(real, owner).release(owner, 600_000)).toBe(answer);
+      expect(await clientOf(real, owner).end(owner, 600_000)).toBe(answer);
       if (model.holder === owner) {
         model.holder = null;
         model.ended.add(`released ${owner}`);
@@ -266,6 +266,7 @@ describe('the fair lock and its model', () => {
           driver: rawDriver(connection),
           granting: new Granting(rawDriver(connection), undefined, guard),
           guard,
+          writesOnce: true,
           publish: 'PUBLISH',
           rememberMs: 600_000,
           commandTimeoutMs: 3_000,

@@ -44,6 +44,7 @@ function setUp() {
   };
   const driver = {
     library: 'fake',
+    writesOnce: true,
     topology: 'cluster',
     keyPrefix: 'app:',
     nodeOf: vi.fn((key: string) => `node of ${key}`),

@@ -158,7 +158,7 @@ export class HandDrivenProtocol implements LockProtocol {
     return this.answers.leave();
   }
 
-  release(_owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  end(_owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     this.calls.push(`release ${rememberMs}`);
     return this.answers.release();
   }

@@ -62,6 +62,7 @@ export class HandDrivenConnection implements Connection {
 
 export class HandDrivenDriver implements Driver {
   readonly library = 'hand-driven';
+  readonly writesOnce = true;
   readonly topology = 'standalone';
   readonly keyPrefix = '';
   readonly opened: HandDrivenConnection[] = [];

@@ -60,6 +60,7 @@ export class CarryingConnection implements Connection {
 
 export class CarryingDriver implements Driver {
   readonly library = 'hand-driven';
+  readonly writesOnce = true;
   readonly topology = 'cluster';
   readonly keyPrefix = '';
   readonly opened: CarryingConnection[] = [];

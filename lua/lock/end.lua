@@ -1,0 +1,24 @@
+--- Ends the owner's hold for good, where copies of its commands may still be on their way.
+---
+--- What happened is remembered for a while: a repeat gets the same answer, and an acquisition of this owner
+--- that was sent before but arrives after is refused. HDEL comes first because it works without free memory.
+---
+--- @key lock        hash    owner -> hold count; its TTL is the lease
+--- @key ended       string  there once this owner's hold is over
+--- @arg owner       string
+--- @arg publish     string  PUBLISH or SPUBLISH
+--- @arg channel     string
+--- @arg rememberMs  ms
+--- @returns { 'released', announced } as integer | { 'lost' } as word
+--- @include lib/announce
+--- @include lib/full-memory
+if redis.pcall('HDEL', lock, owner) == 1 then
+  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  return announce(publish, channel, '0')
+end
+if redis.call('GET', ended) == 'released' then
+  return 1
+end
+ignoreFullMemory(ended)
+redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
+return 'lost'
