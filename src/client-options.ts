@@ -28,6 +28,11 @@ export interface ClientOptions {
    * Default: false. `true` uses a grace of 30 000 ms; `{ graceMs }` sets another. Must be the same on all clients.
    */
   guard?: boolean | { readonly graceMs: number } | undefined;
+  /**
+   * A release may hand the lock to the next waiter of this process without a round trip, for `maxMs` (10) and `maxHolds`
+   * (10 000) holds in a row; then others get their turn. For holds without a lease of their own. Default: true.
+   */
+  passOn?: boolean | { readonly maxMs?: number; readonly maxHolds?: number } | undefined;
   /** In a Cluster: sharded channels where the server has them, as Redisson does, or never. `'auto'`. */
   shardedPubSub?: 'auto' | false | undefined;
 }

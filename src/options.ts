@@ -81,6 +81,15 @@ function guard(value: unknown, what: string): boolean | { readonly graceMs: numb
   return { graceMs: integer(100)(graceMs, `${what}.graceMs`) };
 }
 
+/** On, off, or on within bounds of its own. */
+function passOn(value: unknown, what: string): boolean | { maxMs?: number; maxHolds?: number } {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'object' || value === null) {
+    throw new OptionError(`${what} must be true, false or { maxMs, maxHolds }, not ${show(value)}`);
+  }
+  return checkBy({ maxMs: integer(1), maxHolds: integer(1) }, value);
+}
+
 /** Accepts only the values that this version can honour; a promise it cannot keep is refused. */
 export function only<T>(allowed: readonly T[], hint: string): Check<T> {
   return (value, what) => {
@@ -105,6 +114,7 @@ const CHECKS = {
     replicas: replicaWish,
     replicaTimeoutMs: integer(1),
     guard,
+    passOn,
     shardedPubSub: only(['auto', false] as const, "it is 'auto' or false"),
   },
   lock: { ...holding, owner: anything },

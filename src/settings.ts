@@ -14,7 +14,11 @@ const DEFAULTS = {
   shardedPubSub: 'auto',
   replicas: 'auto',
   guard: false,
+  passOn: true,
 } as const;
+
+/** A lock is passed on inside a process for so long, and so often, before others get their turn. */
+const PASS_ON = { maxMs: 10, maxHolds: 10_000 };
 
 /** How long strangers wait after a failover: no shorter than any hold is relied on without a word of the server. */
 const GRACE_MS = 30_000;
@@ -30,7 +34,7 @@ export type Settings = ReturnType<typeof checkSettings>;
  * @throws OptionError
  */
 export function checkSettings(given: unknown) {
-  const { guard, ...chosen } = { ...DEFAULTS, ...checkOptions('client', given) };
+  const { guard, passOn: passes, ...chosen } = { ...DEFAULTS, ...checkOptions('client', given) };
   const { watchdogMs, commandTimeoutMs } = chosen;
   const isGuarded = guard !== false;
   const graceMs = typeof guard === 'object' ? guard.graceMs : GRACE_MS;
@@ -43,7 +47,8 @@ export function checkSettings(given: unknown) {
       `replicaTimeoutMs (${replicaTimeoutMs}) must be shorter than commandTimeoutMs (${commandTimeoutMs})`,
     );
   }
-  return { ...chosen, replicaTimeoutMs, isGuarded, graceMs };
+  const passOn = passes === false ? (false as const) : { ...PASS_ON, ...(passes === true ? {} : passes) };
+  return { ...chosen, passOn, replicaTimeoutMs, isGuarded, graceMs };
 }
 
 /**

@@ -96,6 +96,7 @@ export class Wiring {
       clock,
       watchdogMs,
       commandTimeoutMs,
+      passOn: settings.passOn,
       report,
       takeBack: (code) => warnings.forget(code),
       channels,
@@ -124,6 +125,9 @@ export class Wiring {
       writesOnce: driver.writesOnce,
       granting: new Granting(this.driver, acknowledgement, guardOfLock),
       guard: guardOfLock,
+      get isHeardByAll() {
+        return driver.topology !== 'cluster' || channels.kind === 'sharded';
+      },
       get publish() {
         return channels.publish;
       },

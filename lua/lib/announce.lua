@@ -1,13 +1,20 @@
---- Wakes whoever waits on the channel; answers 1 when the server took the message, 0 when it refused.
+--- Wakes whoever waits on the channel.
 --- Servers before version 7 know no sharded channels: there everybody uses plain ones, in a Cluster too.
 --- A caller without permission to publish must still be able to release, hence the pcall: its waiters poll.
-local function announce(publish, channel, message)
+
+-- How many heard it; -1 when the server refused the message.
+local function tell(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
   if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
     receivers = redis.pcall('PUBLISH', channel, message)
   end
   if type(receivers) == 'number' then
-    return 1
+    return receivers
   end
-  return 0
+  return -1
+end
+
+-- 1 when the server took the message, 0 when it refused.
+local function announce(publish, channel, message)
+  return tell(publish, channel, message) >= 0 and 1 or 0
 end

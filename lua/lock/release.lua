@@ -7,9 +7,9 @@
 --- @arg owner    string
 --- @arg publish  string  PUBLISH or SPUBLISH
 --- @arg channel  string
---- @returns { 'released', announced } as integer | { 'lost' } as word
+--- @returns { 'released', heardBy } as integer | { 'lost' } as word
 --- @include lib/announce
 if redis.pcall('HDEL', lock, owner) == 1 then
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 return 'lost'

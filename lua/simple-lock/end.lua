@@ -9,16 +9,16 @@
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms
---- @returns { 'released', announced } as integer | { 'lost' } as word
+--- @returns { 'released', heardBy } as integer | { 'lost' } as word
 --- @include lib/announce
 --- @include lib/full-memory
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 if redis.call('GET', ended) == 'released' then
-  return 1
+  return 0
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)

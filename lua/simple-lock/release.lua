@@ -7,10 +7,10 @@
 --- @arg owner    string
 --- @arg publish  string  PUBLISH or SPUBLISH
 --- @arg channel  string
---- @returns { 'released', announced } as integer | { 'lost' } as word
+--- @returns { 'released', heardBy } as integer | { 'lost' } as word
 --- @include lib/announce
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 return 'lost'

@@ -71,6 +71,11 @@ class FencedProtocol extends ReentrantProtocol {
     this.#retentionMs = retentionMs;
   }
 
+  /** Every hold has a token of its own. */
+  override get isPassedOn(): boolean {
+    return false;
+  }
+
   override acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };

@@ -90,6 +90,18 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     return hold.standOn(tenure);
   }
 
+  /** Without a lease or a token of its own, it needs nothing that the tenure does not have. */
+  protected override takeOver(tenure: Tenure): LockHold | undefined {
+    const { protocol } = tenure;
+    const isSame = this.#protocol.isPassedOn && protocol.identity === this.#protocol.identity;
+    if (!isSame || this.#wish.leaseMs !== undefined) return undefined;
+    if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
+    const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
+    tenure.passTo(hold, () => this.#asker?.remember(undefined));
+    this.#asker?.remember(tenure);
+    return hold.standOn(tenure);
+  }
+
   protected abandon(): void {
     bar(this.runtime, this.#protocol, this.#owner, Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0));
   }

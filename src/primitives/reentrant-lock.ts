@@ -49,6 +49,11 @@ export class ReentrantProtocol extends ScriptedProtocol {
     this.#spin = spin;
   }
 
+  /** A spin lock does not listen, and gets no turns by messages. */
+  get isPassedOn(): boolean {
+    return this.#spin === undefined;
+  }
+
   waiting(): Waiting {
     return this.#spin?.() ?? { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
   }

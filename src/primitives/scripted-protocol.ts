@@ -4,7 +4,14 @@
  */
 import { endedKey, lockChannel } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import type {
+  AcquireAnswer,
+  Guarded,
+  LockProtocol,
+  LockState,
+  ReleaseAnswer,
+  Renew,
+} from '../runtime/protocol.ts';
 import type {
   lockAcquire,
   lockDescribe,
@@ -70,22 +77,23 @@ export abstract class ScriptedProtocol implements LockProtocol {
     return this.wire.writesOnce;
   }
 
-  release(owner: string): Promise<'released' | 'lost'> {
+  release(owner: string): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
     const args = { owner, publish, channel: this.channel };
     return this.#scripts.release.run(driver, { lock: this.key }, args).then(this.#released);
   }
 
-  end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+  end(owner: string, rememberMs: number): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const args = { owner, publish, channel: this.channel, rememberMs };
     return this.#scripts.end.run(driver, keys, args).then(this.#released);
   }
 
-  readonly #released = (reply: Awaited<ReturnType<typeof lockRelease.run>>): 'released' | 'lost' => {
-    if (reply.status === 'released') this.wire.announced(reply.announced);
-    return reply.status;
+  readonly #released = (reply: Awaited<ReturnType<typeof lockRelease.run>>): ReleaseAnswer => {
+    if (reply.status === 'lost') return 'lost';
+    this.wire.announced(reply.heardBy >= 0 ? 1 : 0);
+    return this.wire.isHeardByAll && reply.heardBy >= 0 ? reply.heardBy : 'released';
   };
 
   async holders(): Promise<readonly string[]> {

@@ -50,6 +50,8 @@ export class SimpleProtocol extends ScriptedProtocol {
     });
   }
 
+  readonly isPassedOn = true;
+
   waiting(): Waiting {
     return { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
   }

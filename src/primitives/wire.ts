@@ -15,6 +15,8 @@ export interface Wire {
   readonly publish: 'PUBLISH' | 'SPUBLISH';
   /** Every script is written to one connection at most: of one that was answered, no copy can come later. */
   readonly writesOnce: boolean;
+  /** The server that takes a message knows all who hear it; with plain channels in a Cluster it knows its own. */
+  readonly isHeardByAll: boolean;
   /** How long the server remembers the answer of a request that may be repeated. */
   readonly rememberMs: number;
   /** The deadline of every call to the server. */

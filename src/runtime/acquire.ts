@@ -13,6 +13,7 @@ import type { CancelTimer } from './clock.ts';
 import type { Line, Waiter } from './line.ts';
 import { jittered } from './poll.ts';
 import type { Runtime } from './runtime.ts';
+import type { Tenure } from './tenure.ts';
 
 /** How a head of the line learns that it is worth trying again. */
 export type Waiting =
@@ -88,6 +89,10 @@ export abstract class Acquisition<T, A> implements Waiter {
    * @throws what the caller gets instead; the grant is then abandoned
    */
   protected abstract accept(answer: A, isDoubtful: boolean): T;
+  /** What the caller gets of a tenure that its holder hands on; undefined when it cannot have it. */
+  protected takeOver(_tenure: Tenure): T | undefined {
+    return undefined;
+  }
   /** An attempt may have run, or may yet run, and nobody wants it: makes sure that it comes to nothing. */
   protected abstract abandon(): void;
   /** The caller has given up, and no attempt is in doubt: leaves the queue that the attempts joined, if they did. */
@@ -146,6 +151,17 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#state = 'pausing';
     this.#limit(this.#trouble === undefined ? this.#endsAt : this.#settleBy);
     line.pause();
+  }
+
+  receive(tenure: Tenure): boolean {
+    // What it asked for itself may still be granted to it.
+    if (this.#state === 'asking' || this.#state === 'over' || this.#isInDoubt) return false;
+    const value = this.takeOver(tenure);
+    if (value === undefined) return false;
+    this.#hasAttempted = false;
+    this.#line?.granted(this.#pollMs());
+    this.#end(() => this.#resolve(value));
+    return true;
   }
 
   #queue(lineId: string | null): void {
@@ -230,11 +246,14 @@ export abstract class Acquisition<T, A> implements Waiter {
     }
     this.#isInDoubt = false;
     this.#hasAttempted = false;
-    if (this.#line?.hasOthers) {
-      const { waiting } = this;
-      this.#line.granted(waiting.kind === 'messages' && !this.isShared ? jittered(waiting.pollMs) : 0);
-    }
+    if (this.#line?.hasOthers) this.#line.granted(this.#pollMs());
     this.#end(() => this.#resolve(value));
+  }
+
+  /** After what time the next in line looks although nothing was heard. */
+  #pollMs(): number {
+    const { waiting } = this;
+    return waiting.kind === 'messages' && !this.isShared ? jittered(waiting.pollMs) : 0;
   }
 
   #failed(error: unknown, wasInDoubt: boolean): void {

@@ -7,6 +7,8 @@
  * the last attempt (a wake-up it must not take with it), and when to look again though nothing did.
  */
 import type { CancelTimer, Clock } from './clock.ts';
+import { Courtesy } from './courtesy.ts';
+import type { Tenure } from './tenure.ts';
 import type { Listening, WakeHub } from './wake-hub.ts';
 
 export interface Waiter {
@@ -15,6 +17,8 @@ export interface Waiter {
   previous: Waiter | undefined;
   /** It is at the head, or was woken there. */
   proceed(): void;
+  /** The holder has done and hands on what it holds; answers whether this one takes it. */
+  receive(tenure: Tenure): boolean;
 }
 
 export class Line {
@@ -28,6 +32,9 @@ export class Line {
   #stale = true;
   #lookAgainAt = 0;
   #cancelPause: CancelTimer | undefined;
+  readonly #courtesy = new Courtesy();
+  /** Messages of our own releases that are still to come. */
+  #ownMessages = 0;
 
   constructor(clock: Clock, hub: WakeHub, whenEmpty: () => void) {
     this.#clock = clock;
@@ -73,6 +80,44 @@ export class Line {
     else queueMicrotask(() => next.proceed());
   }
 
+  /** Hands what is held to the head, if that can take it. */
+  passOn(tenure: Tenure): boolean {
+    return this.#head?.receive(tenure) ?? false;
+  }
+
+  /** What this process held is about to be released: the message that tells of it is no news. */
+  releasing(): void {
+    if (this.#listening !== undefined) this.#ownMessages = 1;
+  }
+
+  /**
+   * It was released. Who waits here stands back for those of other processes, if there are any.
+   *
+   * @param heardBy how many heard of it, us included; negative when that is not known
+   */
+  released(heardBy: number): void {
+    const own = this.#listening === undefined ? 0 : 1;
+    const standBackMs = this.#courtesy.released(heardBy < 0 ? 1 : heardBy - own);
+    if (standBackMs === 0) this.wake();
+    else this.#lookIn(standBackMs);
+  }
+
+  #heard(): void {
+    if (this.#ownMessages > 0) {
+      this.#ownMessages -= 1;
+      return;
+    }
+    const standBackMs = this.#courtesy.turnEnded();
+    if (standBackMs === 0) this.wake();
+    else this.#lookIn(standBackMs);
+  }
+
+  #lookIn(ms: number): void {
+    this.#stale = false;
+    this.foundBusy(ms);
+    if (this.#cancelPause !== undefined) this.pause();
+  }
+
   /** Something happened: a message, a release in this process, a new connection. The head should look. */
   wake(): void {
     this.#stale = true;
@@ -84,6 +129,7 @@ export class Line {
   /** To be called before an attempt is sent: what happens from here on is news again. */
   attempting(): void {
     this.#stale = false;
+    this.#courtesy.attempting();
   }
 
   /** Somebody has it; worth another look after this time at the latest. */
@@ -120,8 +166,17 @@ export class Line {
    */
   listenTo(channel: string): void {
     if (this.#listening !== undefined) return;
-    this.#listening = this.#hub.listen(channel, () => this.wake());
-    void this.#listening.ready.then(() => this.wake());
+    this.#listening = this.#hub.listen(channel, {
+      onMessage: () => this.#heard(),
+      onMissed: () => this.#missed(),
+    });
+    void this.#listening.ready.then(() => this.#missed());
+  }
+
+  /** A message may have gone unheard, our own among them. */
+  #missed(): void {
+    this.#ownMessages = 0;
+    this.wake();
   }
 
   #stopPause(): void {

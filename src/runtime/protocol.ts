@@ -24,6 +24,9 @@ export type AcquireAnswer =
   | { readonly status: 'busy'; readonly remainingMs: number }
   | { readonly status: 'ended' };
 
+/** What a release was answered: released, as a number where it is known how many heard of it; or nothing was left. */
+export type ReleaseAnswer = number | 'released' | 'lost';
+
 /** What the server says of a lock. */
 export interface LockState {
   /** -2 free, -1 without expiry. */
@@ -70,9 +73,11 @@ export interface TenureProtocol {
   /** Takes one of several entries back: the count becomes this. */
   leave?(owner: string, count: number): Promise<'held' | 'lost'>;
   /** Ends the hold, whatever its count, or the wait, and bars the owner for `rememberMs`. */
-  end(owner: string, rememberMs: number): Promise<'released' | 'lost'>;
+  end(owner: string, rememberMs: number): Promise<ReleaseAnswer>;
   /** Ends the hold of an owner whose every command was answered, and of which no copy can come later. */
-  release?(owner: string): Promise<'released' | 'lost'>;
+  release?(owner: string): Promise<ReleaseAnswer>;
+  /** It may be handed to another waiter of this process, who needs nothing of its own on the server. */
+  readonly isPassedOn?: boolean;
   /** Whether no copy of a command that was answered can come later. */
   readonly writesOnce?: boolean;
   /** Its key may live on after its lease, because others keep it: what is lost must be released all the same. */

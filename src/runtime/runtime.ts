@@ -14,6 +14,12 @@ import type { WakeChannels } from './wake-channels.ts';
 import { WakeHub } from './wake-hub.ts';
 import { Watchdog } from './watchdog.ts';
 
+/** For how long, and how often, a lock may be passed on before others get their turn. */
+export interface PassOn {
+  readonly maxMs: number;
+  readonly maxHolds: number;
+}
+
 /** What ends when the client closes. */
 interface Interruptible {
   interrupt(reason: unknown): void;
@@ -24,6 +30,8 @@ export interface RuntimeSettings {
   readonly clock: Clock;
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
+  /** Within which bounds a lock is passed on inside this process; false: never. */
+  readonly passOn?: PassOn | false;
   readonly report: Report;
   /** What was warned of is so no more. */
   readonly takeBack: (code: WarningCode) => void;
@@ -36,6 +44,7 @@ export class Runtime {
   readonly leaseClock: LeaseClock;
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
+  readonly passOnWithin: PassOn | false;
   readonly report: Report;
   readonly hub: WakeHub;
   readonly settler: Settler;
@@ -54,6 +63,7 @@ export class Runtime {
     this.leaseClock = new LeaseClock(clock);
     this.watchdogMs = watchdogMs;
     this.commandTimeoutMs = commandTimeoutMs;
+    this.passOnWithin = settings.passOn ?? false;
     this.report = report;
     this.hub = new WakeHub(settings);
     this.settler = new Settler(clock, report);
@@ -98,6 +108,18 @@ export class Runtime {
   /** Whether somebody of this process waits there. */
   hasLine(id: string | null): boolean {
     return id !== null && this.#lines.has(id);
+  }
+
+  /** Hands what is held to the next who waits for it in this process, if there is one that can take it. */
+  passOn(tenure: Tenure, lineId: string | null): boolean {
+    return lineId !== null && (this.#lines.get(lineId)?.passOn(tenure) ?? false);
+  }
+
+  /** What is held is about to be released; answers whom to tell how many heard of it, if anybody waits here. */
+  releasing(lineId: string | null): Line | undefined {
+    const line = lineId === null ? undefined : this.#lines.get(lineId);
+    line?.releasing();
+    return line;
   }
 
   /** Something changed in this process that the head of that line should look at, without waiting for a message. */

@@ -10,7 +10,7 @@ import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
 import { persist, persistCommand } from './persist.ts';
-import type { TenureProtocol } from './protocol.ts';
+import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 import { Term } from './term.ts';
 
@@ -63,7 +63,10 @@ export class Tenure {
   readonly token: number | undefined;
   readonly #runtime: Runtime;
   readonly #entries = new Set<Entry>();
-  readonly #whenOver: () => void;
+  #whenOver: () => void;
+  readonly #beganAt: number;
+  /** How often it was passed on. */
+  #passed = 0;
   readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
@@ -86,6 +89,7 @@ export class Tenure {
     this.token = grant.token;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
+    this.#beganAt = runtime.clock.now();
     this.#term = termOf(protocol, grant);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
     this.#entries.add(first);
@@ -234,10 +238,35 @@ export class Tenure {
     const heldUntilNow = this.isStillHeld();
     this.#entries.delete(entry);
     if (!heldUntilNow) return this.#entries.size > 0 ? Promise.resolve(false) : this.#release();
-    if (this.#entries.size === 0 && this.#changing === undefined) return this.#release();
+    if (this.#entries.size === 0 && this.#changing === undefined) {
+      return this.#passOn(entry) ? Promise.resolve(true) : this.#release();
+    }
     this.watch();
     // Whether it is the last one is decided when its turn comes: an entry may be on its way in.
     return this.#inOrder(() => (this.#entries.size > 0 ? this.#leaveOne() : this.#release()));
+  }
+
+  /** Goes on with another entry and for another owner of this process: same field, same lease, no round trip. */
+  passTo(entry: Entry, whenOver: () => void): void {
+    this.#passed += 1;
+    this.#whenOver();
+    this.#whenOver = whenOver;
+    this.#entries.add(entry);
+  }
+
+  /**
+   * Hands it to the next who waits for it in this process, while that costs others no more than a moment. Nothing may
+   * be in doubt, and most of its lease must be left: the next one relies on what is known of it, and has no word of
+   * the server for itself.
+   */
+  #passOn(left: Entry): boolean {
+    const { passOnWithin, clock, leaseClock, watchdog, watchdogMs } = this.#runtime;
+    if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.renewed) return false;
+    if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
+    if (this.#passed >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
+      return false;
+    if (this.#term.deadline - leaseClock.now() < watchdogMs / 2) return false;
+    return this.#runtime.passOn(this, this.protocol.line);
   }
 
   /** Ends the tenure without its holder's doing, and tells every entry. */
@@ -348,22 +377,28 @@ export class Tenure {
     }
     this.#state = 'over';
     this.#stopTimers();
+    const { isPassedOn, line, name } = this.protocol;
+    const waiting = isPassedOn ? this.#runtime.releasing(line) : undefined;
     return this.#askToRelease().then(
       (answer) => {
-        this.#runtime.look(this.protocol.line);
-        if (answer === 'released') return true;
-        this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason: 'notOwner' });
+        if (answer !== 'lost') {
+          if (waiting === undefined) this.#runtime.look(line);
+          else waiting.released(answer === 'released' ? -1 : answer);
+          return true;
+        }
+        this.#runtime.look(line);
+        this.#runtime.report('lost', { name, owner: this.owner, reason: 'notOwner' });
         return false;
       },
       (error: unknown) => {
-        this.#runtime.look(this.protocol.line);
+        this.#runtime.look(line);
         this.#releaseInBackground();
         throw error;
       },
     );
   }
 
-  #askToRelease(): Promise<'released' | 'lost'> {
+  #askToRelease(): Promise<ReleaseAnswer> {
     const { guarded, name } = this.protocol;
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
     const rememberMs = this.#doubtful ? barMs(this.#term.longestMs) : this.#runtime.rememberMs;
@@ -385,8 +420,8 @@ export class Tenure {
    * No copy of its commands can come, so the server need not remember that they are over. Should the answer be lost,
    * the hold is ended for good: gone before its lease was over, it can only have been released the first time.
    */
-  #releasePlainly(end: () => Promise<'released' | 'lost'>): Promise<'released' | 'lost'> {
-    if (this.#wasReleaseSent) return end().then(() => 'released');
+  #releasePlainly(end: () => Promise<ReleaseAnswer>): Promise<ReleaseAnswer> {
+    if (this.#wasReleaseSent) return end().then((answer) => (answer === 'lost' ? 'released' : answer));
     const releasing = this.protocol.release?.(this.owner) ?? end();
     return releasing.catch((error: unknown) => {
       this.#wasReleaseSent ||= mayHaveRun(error);

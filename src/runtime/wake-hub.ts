@@ -13,6 +13,13 @@ import type { Report, WarningCode } from './events.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { type LinkOwner, WakeLink } from './wake-link.ts';
 
+/** Who listens to a channel. */
+export interface Listener {
+  onMessage(): void;
+  /** A message may have passed while nothing was subscribed. */
+  onMissed(): void;
+}
+
 export interface Listening {
   /** Settles when wake-ups can be relied on; or when they cannot be had now, and polling must do. Never rejects. */
   readonly ready: Promise<void>;
@@ -42,7 +49,7 @@ export interface WakeHubSettings {
 export class WakeHub {
   readonly #settings: WakeHubSettings;
   /** Who listens where. */
-  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
   /** By server. */
   readonly #links = new Map<string, WakeLink>();
   /** Where each channel that is listened to has its home. */
@@ -58,7 +65,9 @@ export class WakeHub {
       driver,
       clock,
       channels,
-      onMessage: (channel) => this.#wake(channel),
+      onMessage: (channel) => {
+        for (const listener of this.#listeners.get(channel) ?? []) listener.onMessage();
+      },
       onAdrift: (adrift) => {
         for (const channel of adrift) void this.#resume(channel);
       },
@@ -67,19 +76,19 @@ export class WakeHub {
     };
   }
 
-  /** Calls `wake` for every message on the channel, and whenever one may have been missed. */
-  listen(channel: string, wake: () => void): Listening {
+  /** Tells the listener of every message on the channel, and whenever one may have been missed. */
+  listen(channel: string, listener: Listener): Listening {
     let listeners = this.#listeners.get(channel);
     if (listeners === undefined) {
       listeners = new Set();
       this.#listeners.set(channel, listeners);
     }
     const joined = listeners;
-    joined.add(wake);
+    joined.add(listener);
     return {
       ready: this.#settleIn(channel).want(channel),
       stop: () => {
-        joined.delete(wake);
+        joined.delete(listener);
         if (joined.size > 0 || this.#listeners.get(channel) !== joined) return;
         this.#listeners.delete(channel);
         this.#homes.get(channel)?.unwant(channel);
@@ -113,10 +122,6 @@ export class WakeHub {
     return link;
   }
 
-  #wake(channel: string): void {
-    for (const wake of this.#listeners.get(channel) ?? []) wake();
-  }
-
   /** A message may have passed while nothing was subscribed: acknowledged first, then everyone looks again. */
   async #resume(channel: string): Promise<void> {
     if (!this.#listeners.has(channel)) return;
@@ -125,7 +130,8 @@ export class WakeHub {
     const home = this.#settleIn(channel);
     if (home !== former) former?.unwant(channel);
     await home.want(channel);
-    if (home.isSubscribed(channel)) this.#wake(channel);
+    if (!home.isSubscribed(channel)) return;
+    for (const listener of this.#listeners.get(channel) ?? []) listener.onMissed();
   }
 
   #refuse(channel: string | undefined, error: unknown): void {

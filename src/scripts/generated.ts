@@ -5,15 +5,18 @@
  */
 import { defineScript, integer, ms } from './script.ts';
 
-const announce = `local function announce(publish, channel, message)
+const announce = `local function tell(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
   if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
     receivers = redis.pcall('PUBLISH', channel, message)
   end
   if type(receivers) == 'number' then
-    return 1
+    return receivers
   end
-  return 0
+  return -1
+end
+local function announce(publish, channel, message)
+  return tell(publish, channel, message) >= 0 and 1 or 0
 end
 `;
 
@@ -609,7 +612,7 @@ export const countDownLatchCountDown = defineScript<
   | { status: 'open' }
 >({
   name: 'count-down-latch/count-down',
-  sha1: '4e8ec3df5ee54ab9bb1797fe2157ec7e34faef19',
+  sha1: '1e68467f1b5b42c13966236e9cd2f1472e635cf4',
   keys: ({ latch, answer }) => [latch, answer],
   args: ({ publish, channel, rememberMs }) => [publish, channel, ms(rememberMs)],
   replies: {
@@ -651,7 +654,7 @@ export const countDownLatchDelete = defineScript<
   | { status: 'missing' }
 >({
   name: 'count-down-latch/delete',
-  sha1: '20d0edbf2ce650a1e56d93e233a8aa53f2c7fab1',
+  sha1: '73a6e01c8e3e8e7a5b103ee0fa4fc448476b87a4',
   keys: ({ latch, answer }) => [latch, answer],
   args: ({ publish, channel, rememberMs }) => [publish, channel, ms(rememberMs)],
   replies: {
@@ -701,7 +704,7 @@ export const countDownLatchTrySetCount = defineScript<
   | { status: 'kept' }
 >({
   name: 'count-down-latch/try-set-count',
-  sha1: 'feb82d1b0cb2f913c99c1ba21e2ee9cc93e080b9',
+  sha1: 'd83e3012cae869930571e6fb1e2395246ba978e3',
   keys: ({ latch, answer }) => [latch, answer],
   args: ({ count, publish, channel, rememberMs }) => [integer(count), publish, channel, ms(rememberMs)],
   replies: {
@@ -741,7 +744,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: 'c0a8afb39560e785502082acd6cff14f177a5610',
+  sha1: '944e9be440fa0e0aebd58d10086c17f7c29408af',
   keys: ({ lock, queue, timeouts, seen, ended }) => [lock, queue, timeouts, seen, ended],
   args: ({ owner, leaseMs, waitMs, silentMs, publish, channel }) => [owner, ms(leaseMs), integer(waitMs), integer(silentMs), publish, channel],
   replies: {
@@ -765,7 +768,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'fair-lock/force-release',
-  sha1: '80a2fa1f02b37f982f717bf9aaaff5cf5b00b826',
+  sha1: '75e3a2e9809f5dd285ab23e5184bc0cf48beda87',
   keys: ({ lock, queue, timeouts, seen, answer }) => [lock, queue, timeouts, seen, answer],
   args: ({ holder, silentMs, publish, channel, rememberMs }) => [holder, integer(silentMs), publish, channel, ms(rememberMs)],
   replies: {
@@ -799,7 +802,7 @@ export const fairLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fair-lock/guarded-acquire',
-  sha1: 'adeb2c107837775334f8ac5a2b133d1398f23d24',
+  sha1: 'c29ba1509ff7365cbd6c73b14a8c0d2c67c87cd3',
   keys: ({ lock, queue, timeouts, seen, ended, guard }) => [lock, queue, timeouts, seen, ended, guard],
   args: ({ owner, leaseMs, waitMs, silentMs, publish, channel, graceMs, trusted }) => [owner, ms(leaseMs), integer(waitMs), integer(silentMs), publish, channel, integer(graceMs), trusted],
   replies: {
@@ -831,7 +834,7 @@ export const fairLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/reclaim',
-  sha1: '17b5672fcb0cd48185aa2680238f257e46f464ce',
+  sha1: 'c9129b41a8b203f67e6029f1917a3d04af11bf07',
   keys: ({ lock, queue, timeouts, seen, ended, guard }) => [lock, queue, timeouts, seen, ended, guard],
   args: ({ owner, count, leaseMs, graceMs, trusted }) => [owner, integer(count), ms(leaseMs), integer(graceMs), trusted],
   replies: {
@@ -858,7 +861,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: '32bfbc296f8fda05e19d06b6c122dc6a8b73ec7e',
+  sha1: 'f34d5813bdc4afe8b456f5a2af0f5a9cc69489a6',
   keys: ({ lock, queue, timeouts, seen, ended }) => [lock, queue, timeouts, seen, ended],
   args: ({ owner, silentMs, publish, channel, rememberMs }) => [owner, integer(silentMs), publish, channel, ms(rememberMs)],
   replies: {
@@ -1409,15 +1412,15 @@ return { 'locked', redis.call('PTTL', lock), holder }
 export const lockEnd = defineScript<
   { lock: string; ended: string },
   { owner: string; publish: string; channel: string; rememberMs: number },
-  | { status: 'released'; announced: number }
+  | { status: 'released'; heardBy: number }
   | { status: 'lost' }
 >({
   name: 'lock/end',
-  sha1: '0ad41ded5afe16744c2aa961ebd8ef278505d39e',
+  sha1: 'b3e012f971d4e6e68f37146da439c009de79232c',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
-    released: [['announced', 'integer']],
+    released: [['heardBy', 'integer']],
     lost: [],
   },
   words: ['lost'],
@@ -1426,10 +1429,10 @@ export const lockEnd = defineScript<
 local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.pcall('HDEL', lock, owner) == 1 then
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 if redis.call('GET', ended) == 'released' then
-  return 1
+  return 0
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
@@ -1470,7 +1473,7 @@ export const lockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'lock/force-release',
-  sha1: 'f43a5770c63784b30831ab13b471a37a2f9a45ea',
+  sha1: '6758cbf39a716ce4ac1228550bd9e270ed82a53a',
   keys: ({ lock, answer }) => [lock, answer],
   args: ({ holder, publish, channel, rememberMs }) => [holder, publish, channel, ms(rememberMs)],
   replies: {
@@ -1571,15 +1574,15 @@ return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 export const lockRelease = defineScript<
   { lock: string },
   { owner: string; publish: string; channel: string },
-  | { status: 'released'; announced: number }
+  | { status: 'released'; heardBy: number }
   | { status: 'lost' }
 >({
   name: 'lock/release',
-  sha1: '49ccfeb2e792041c9ef76ccd53fffb5930194e4c',
+  sha1: 'b01e3337996ccec977953bae02a6a81f7bccec16',
   keys: ({ lock }) => [lock],
   args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
-    released: [['announced', 'integer']],
+    released: [['heardBy', 'integer']],
     lost: [],
   },
   words: ['lost'],
@@ -1587,7 +1590,7 @@ export const lockRelease = defineScript<
   source: announce + `local lock = KEYS[1]
 local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('HDEL', lock, owner) == 1 then
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 return 'lost'
 `,
@@ -1633,7 +1636,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: '9dee4a65affbb2e22cdc0880fbf113a21753b32d',
+  sha1: '668070d73558995cd444ccc4ae06df1996588f6f',
   keys: ({ permits, timeouts, ended }) => [permits, timeouts, ...ended],
   args: ({ leaseMs, publish, channel, ids }) => [integer(leaseMs), publish, channel, ...ids],
   replies: {
@@ -1717,7 +1720,7 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '1d5da2424a1f88c2b2e79d1ac4ca3363bbd05d5c',
+  sha1: '99d8dbc3dd2bdcd923e2890102b0ae11a0c98efa',
   keys: ({ permits, timeouts }) => [permits, timeouts],
   args: ({ publish, channel }) => [publish, channel],
   replies: {
@@ -1747,7 +1750,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: '7d92a6f48715fb09d3d623333a2f6633bcadbf9e',
+  sha1: 'e445534cfd451263ce996c9668f73495ab93268e',
   keys: ({ permits, timeouts }) => [permits, timeouts],
   args: ({ publish, channel, id }) => [publish, channel, id],
   replies: {
@@ -1782,7 +1785,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: '2af052d631305471c7cb380edd71733dae05f794',
+  sha1: '510ffe3ac61f066441dbc5da2bdb2d1eb718532e',
   keys: ({ permits, timeouts, ended }) => [permits, timeouts, ended],
   args: ({ request, publish, channel, rememberMs, id }) => [request, publish, channel, ms(rememberMs), id],
   replies: {
@@ -1822,7 +1825,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: 'ad09308138e79265d7ab7653ccce2883014cc26a',
+  sha1: '35f7e4c5e6fb65494b5d6ef37e56f7b7fc61f452',
   keys: ({ permits, timeouts, answer, ended }) => [permits, timeouts, answer, ...ended],
   args: ({ publish, channel, rememberMs, barMs, ids }) => [publish, channel, ms(rememberMs), integer(barMs), ...ids],
   replies: {
@@ -1878,7 +1881,7 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: 'f10c71c26c7c630e5e64c0802533367c5d9d97aa',
+  sha1: '46526170a0b4d30b2c42e04219600a410fdbc97c',
   keys: ({ timeouts }) => [...timeouts],
   args: ({ leaseMs, ids }) => [integer(leaseMs), ...ids],
   replies: {
@@ -1918,7 +1921,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: '618a16fa5f2f5cfa6af49424b1d1e95368f60f3d',
+  sha1: '55d43926f6e7a628a5fc67afe6e4860cc0958929',
   keys: ({ permits, timeouts, answer }) => [permits, timeouts, answer],
   args: ({ count, publish, channel, rememberMs }) => [integer(count), publish, channel, ms(rememberMs)],
   replies: {
@@ -1961,7 +1964,7 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: '4e19fe72a6295011698bbbc4dd3c854778501cad',
+  sha1: '41bf798940cbb34d55954728daf1366724112933',
   keys: ({ permits, timeouts, ended }) => [permits, timeouts, ...ended],
   args: ({ publish, channel, rememberMs, ids }) => [publish, channel, ms(rememberMs), ...ids],
   replies: {
@@ -2000,7 +2003,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: '2da1e05a8fcd85222078eab31047612b3b1d0bed',
+  sha1: '6210185a5173659f0e333326eb5736b25df177f0',
   keys: ({ permits, timeouts, answer }) => [permits, timeouts, answer],
   args: ({ leaseMs, publish, channel, rememberMs, id }) => [integer(leaseMs), publish, channel, ms(rememberMs), id],
   replies: {
@@ -2339,7 +2342,7 @@ export const readWriteLockForceRelease = defineScript<
   | { status: 'ended'; announced: number; readers: string[] }
 >({
   name: 'read-write-lock/force-release',
-  sha1: 'e8cd5852bf23ed45422d7ea03c48a690a60f9c6f',
+  sha1: '4444f338a18c4cd5f7915b31b00963e06d9e6792',
   keys: ({ lock, answer }) => [lock, answer],
   args: ({ mode, publish, channel, rememberMs, holders }) => [mode, publish, channel, ms(rememberMs), ...holders],
   replies: {
@@ -2681,7 +2684,7 @@ export const readWriteLockReadRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-release',
-  sha1: '4e4cbeeba8322973e5d6446bdfa1a069bf42fe5f',
+  sha1: '2818fab5ca7cce12f1c00376637fad8ad2555418',
   keys: ({ lock, ended, holds }) => [lock, ended, ...holds],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
@@ -2860,7 +2863,7 @@ export const readWriteLockSweep = defineScript<
   | { status: 'changed'; readers: string[] }
 >({
   name: 'read-write-lock/sweep',
-  sha1: 'ac10427634cfac0795bdded204e5e82f10d2ff88',
+  sha1: '1eb8f0b2ed5039a017c10287e28aeedd4661a6de',
   keys: ({ lock, holds }) => [lock, ...holds],
   args: ({ publish, channel, readers }) => [publish, channel, ...readers],
   replies: {
@@ -3064,7 +3067,7 @@ export const readWriteLockWriteRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-release',
-  sha1: '14015768d9b6730b1e64f4cb3f1547acfc7d3c59',
+  sha1: 'b161b9934dcfb32b30ea35f748945df3ef3754ff',
   keys: ({ lock, ended, waiting }) => [lock, ended, waiting],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
@@ -3109,7 +3112,7 @@ export const semaphoreAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'semaphore/acquire',
-  sha1: 'ed8f6817b5715c38ce89ab08bb4d073f20c1ba3f',
+  sha1: 'aa12a38417c2724955c5d31fd9240aa4727b3ae0',
   keys: ({ permits, answer }) => [permits, answer],
   args: ({ count, takenMs, shortMs }) => [integer(count), ms(takenMs), ms(shortMs)],
   replies: {
@@ -3155,7 +3158,7 @@ export const semaphoreAddPermits = defineScript<
   | { status: 'added'; announced: number }
 >({
   name: 'semaphore/add-permits',
-  sha1: 'a7b46a0cc1a73375edbad8c7212c8034ce21d376',
+  sha1: '9f788933a69d0eef1e1789353c0ec3f74006c42e',
   keys: ({ permits, answer }) => [permits, answer],
   args: ({ count, publish, channel, rememberMs }) => [integer(count), publish, channel, ms(rememberMs)],
   replies: {
@@ -3227,7 +3230,7 @@ export const semaphoreRelease = defineScript<
   | { status: 'released'; announced: number }
 >({
   name: 'semaphore/release',
-  sha1: 'a5e9c09c754de0e0823898df504bf468b8b718e6',
+  sha1: 'de8789c082462769696399ab651fa0e822f24d7e',
   keys: ({ permits, answer }) => [permits, answer],
   args: ({ count, publish, channel, rememberMs }) => [integer(count), publish, channel, ms(rememberMs)],
   replies: {
@@ -3257,7 +3260,7 @@ export const semaphoreReleaseIfExists = defineScript<
   | { status: 'missing' }
 >({
   name: 'semaphore/release-if-exists',
-  sha1: '14301ac7f02f9556c97a034f9118420f8bd1aa8b',
+  sha1: '77ec25a86ad8f44c67a3c8a37c716ac8b8568917',
   keys: ({ permits, answer }) => [permits, answer],
   args: ({ count, publish, channel, rememberMs }) => [integer(count), publish, channel, ms(rememberMs)],
   replies: {
@@ -3291,7 +3294,7 @@ export const semaphoreTrySetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'semaphore/try-set-permits',
-  sha1: '6c661b94bb571620fe2afe9716ed5bc1303de62f',
+  sha1: 'c66da45d164b3c6e3491e5b5f844c663b13a3988',
   keys: ({ permits, answer }) => [permits, answer],
   args: ({ count, ttlMs, publish, channel, rememberMs }) => [integer(count), integer(ttlMs), publish, channel, ms(rememberMs)],
   replies: {
@@ -3332,7 +3335,7 @@ export const semaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'semaphore/undo',
-  sha1: 'dbb5bb4c00bfa2ff7613a10a237672edd41fbfab',
+  sha1: '1540b6d897b562bc48c57768c5429fa3f3bf4c74',
   keys: ({ permits, answer }) => [permits, answer],
   args: ({ count, publish, channel, rememberMs }) => [integer(count), publish, channel, ms(rememberMs)],
   replies: {
@@ -3463,15 +3466,15 @@ return { 'locked', redis.call('PTTL', lock), shortText(holder) }
 export const simpleLockEnd = defineScript<
   { lock: string; ended: string },
   { owner: string; publish: string; channel: string; rememberMs: number },
-  | { status: 'released'; announced: number }
+  | { status: 'released'; heardBy: number }
   | { status: 'lost' }
 >({
   name: 'simple-lock/end',
-  sha1: '93865fe75c7f2daef65007b95c22ac6a33938c06',
+  sha1: 'a9650fca962ff74299bde495bd806a64bea70349',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
-    released: [['announced', 'integer']],
+    released: [['heardBy', 'integer']],
     lost: [],
   },
   words: ['lost'],
@@ -3481,10 +3484,10 @@ local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 if redis.call('GET', ended) == 'released' then
-  return 1
+  return 0
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
@@ -3499,7 +3502,7 @@ export const simpleLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'simple-lock/force-release',
-  sha1: '202fa29cd1cf091827f452151e9c7f51c91c0830',
+  sha1: '30e19f6538e9009ec5eed3178a7392e764c72e9a',
   keys: ({ lock, answer }) => [lock, answer],
   args: ({ holder, publish, channel, rememberMs }) => [holder, publish, channel, ms(rememberMs)],
   replies: {
@@ -3589,15 +3592,15 @@ return { 'held' }
 export const simpleLockRelease = defineScript<
   { lock: string },
   { owner: string; publish: string; channel: string },
-  | { status: 'released'; announced: number }
+  | { status: 'released'; heardBy: number }
   | { status: 'lost' }
 >({
   name: 'simple-lock/release',
-  sha1: '0dff0cd4df6897df3094908102dcf1ced7d262b0',
+  sha1: '54da91e547d4e6caf50585dcf041e9fe3a508b2e',
   keys: ({ lock }) => [lock],
   args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
-    released: [['announced', 'integer']],
+    released: [['heardBy', 'integer']],
     lost: [],
   },
   words: ['lost'],
@@ -3606,7 +3609,7 @@ export const simpleLockRelease = defineScript<
 local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
-  return announce(publish, channel, '0')
+  return tell(publish, channel, '0')
 end
 return 'lost'
 `,

@@ -267,6 +267,7 @@ describe('the fair lock and its model', () => {
           granting: new Granting(rawDriver(connection), undefined, guard),
           guard,
           writesOnce: true,
+          isHeardByAll: true,
           publish: 'PUBLISH',
           rememberMs: 600_000,
           commandTimeoutMs: 3_000,

@@ -41,6 +41,10 @@ class NotingWaiter implements Waiter {
   proceed(): void {
     this.turns += 1;
   }
+
+  receive(): boolean {
+    return false;
+  }
 }
 
 function join(line: Line, count: number): NotingWaiter[] {

@@ -67,7 +67,7 @@ describe('the deadline', () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock);
     const line = bench.runtime.line(lock.line);
-    line.join({ next: undefined, previous: undefined, proceed() {} });
+    line.join({ next: undefined, previous: undefined, proceed() {}, receive: () => false });
     line.attempting();
     line.foundBusy(60_000);
     tenure.lose('notOwner');
@@ -309,7 +309,7 @@ describe('leaving', () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const line = bench.runtime.line(lock.line);
-    line.join({ next: undefined, previous: undefined, proceed() {} });
+    line.join({ next: undefined, previous: undefined, proceed() {}, receive: () => false });
     line.attempting();
     line.foundBusy(60_000);
     const answer = defer<'released' | 'lost'>();

@@ -86,7 +86,8 @@ function setUp({
   const channels = new WakeChannels(kind);
   const hub = new WakeHub({ driver, clock, channels, report, takeBack });
   const woken: string[] = [];
-  const listen = (channel: string) => hub.listen(channel, () => woken.push(channel));
+  const listen = (channel: string) =>
+    hub.listen(channel, { onMessage: () => woken.push(channel), onMissed: () => woken.push(channel) });
   return { channels, clock, driver, hub, listen, reports, woken };
 }
 

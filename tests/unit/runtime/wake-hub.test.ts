@@ -15,7 +15,8 @@ function setUp({ answersAtOnce = true } = {}) {
   const { report, takeBack } = reports;
   const hub = new WakeHub({ driver, clock, channels: new WakeChannels('plain'), report, takeBack });
   const woken: string[] = [];
-  const listen = (channel: string, who = channel) => hub.listen(channel, () => woken.push(who));
+  const listen = (channel: string, who = channel) =>
+    hub.listen(channel, { onMessage: () => woken.push(who), onMissed: () => woken.push(who) });
   return { clock, driver, hub, listen, reports, woken };
 }
 
