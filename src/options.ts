@@ -87,7 +87,14 @@ function passOn(value: unknown, what: string): boolean | { maxMs?: number; maxHo
   if (typeof value !== 'object' || value === null) {
     throw new OptionError(`${what} must be true, false or { maxMs, maxHolds }, not ${show(value)}`);
   }
-  return checkBy({ maxMs: integer(1), maxHolds: integer(1) }, value);
+  const { maxMs, maxHolds, ...others } = value as Record<string, unknown>;
+  if (Object.keys(others).length > 0) {
+    throw new OptionError(`${what} must be true, false or { maxMs, maxHolds }, not ${show(value)}`);
+  }
+  return {
+    ...(maxMs !== undefined && { maxMs: integer(1)(maxMs, `${what}.maxMs`) }),
+    ...(maxHolds !== undefined && { maxHolds: integer(1)(maxHolds, `${what}.maxHolds`) }),
+  };
 }
 
 /** Accepts only the values that this version can honour; a promise it cannot keep is refused. */

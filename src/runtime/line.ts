@@ -32,7 +32,8 @@ export class Line {
   #stale = true;
   #lookAgainAt = 0;
   #cancelPause: CancelTimer | undefined;
-  readonly #courtesy = new Courtesy();
+  /** Made with the first release that others may have heard of. */
+  #courtesy: Courtesy | undefined;
   /** Messages of our own releases that are still to come. */
   #ownMessages = 0;
 
@@ -97,9 +98,15 @@ export class Line {
    */
   released(heardBy: number): void {
     const own = this.#listening === undefined ? 0 : 1;
+    this.#courtesy ??= new Courtesy();
     const standBackMs = this.#courtesy.released(heardBy < 0 ? 1 : heardBy - own);
     if (standBackMs === 0) this.wake();
     else this.#lookIn(standBackMs);
+  }
+
+  /** The release had nothing to release, or nobody knows: whatever is heard is news. */
+  notReleased(): void {
+    this.#missed();
   }
 
   #heard(): void {
@@ -107,7 +114,7 @@ export class Line {
       this.#ownMessages -= 1;
       return;
     }
-    const standBackMs = this.#courtesy.turnEnded();
+    const standBackMs = this.#courtesy?.turnEnded() ?? 0;
     if (standBackMs === 0) this.wake();
     else this.#lookIn(standBackMs);
   }
@@ -129,7 +136,7 @@ export class Line {
   /** To be called before an attempt is sent: what happens from here on is news again. */
   attempting(): void {
     this.#stale = false;
-    this.#courtesy.attempting();
+    this.#courtesy?.attempting();
   }
 
   /** Somebody has it; worth another look after this time at the latest. */

@@ -4,7 +4,7 @@
  * Every script of ours may run twice without changing more than once, so a lost reply is answered by
  * asking again with the same arguments.
  */
-import { classify, errorOfAll } from '../drivers/outcome.ts';
+import { classify, errorOfAll, mayHaveRun } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, serverTime } from './clock.ts';
@@ -26,9 +26,11 @@ export function persistCommand<T>(
   command: () => Promise<T>,
 ): Promise<T> {
   const endsAt = serverTime(clock) + budgetMs;
-  return command().catch((error: unknown) =>
-    repeat(clock, endsAt - serverTime(clock), what, command, { error }),
-  );
+  return command().catch((error: unknown) => {
+    const leftMs = endsAt - serverTime(clock);
+    if (leftMs <= 0) throw errorOfAll(error, mayHaveRun(error), what);
+    return repeat(clock, leftMs, what, command, { error });
+  });
 }
 
 function repeat<T>(

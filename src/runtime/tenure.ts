@@ -164,7 +164,11 @@ export class Tenure {
    */
   enter(entry: Entry, leaseMs: number): Promise<boolean> {
     return this.#inOrder(async () => {
-      if (this.#state === 'over') return false;
+      if (this.#state === 'over') {
+        // Taken anew before its end is known, it could be mistaken for what is being released.
+        await this.#releasing?.catch(() => undefined);
+        return false;
+      }
       this.assertHeld();
       const sentAt = this.#runtime.leaseClock.sendTime();
       this.asked(sentAt, leaseMs);
@@ -370,8 +374,8 @@ export class Tenure {
   }
 
   #releaseOnce(): Promise<boolean> {
-    this.#whenOver();
     if (!this.isHeld) {
+      this.#whenOver();
       this.#releaseInBackground();
       return Promise.resolve(false);
     }
@@ -381,17 +385,22 @@ export class Tenure {
     const waiting = isPassedOn ? this.#runtime.releasing(line) : undefined;
     return this.#askToRelease().then(
       (answer) => {
+        // Not before: an owner that takes it again while it is being released waits for that.
+        this.#whenOver();
         if (answer !== 'lost') {
           if (waiting === undefined) this.#runtime.look(line);
           else waiting.released(answer === 'released' ? -1 : answer);
           return true;
         }
-        this.#runtime.look(line);
+        if (waiting === undefined) this.#runtime.look(line);
+        else waiting.notReleased();
         this.#runtime.report('lost', { name, owner: this.owner, reason: 'notOwner' });
         return false;
       },
       (error: unknown) => {
-        this.#runtime.look(line);
+        this.#whenOver();
+        if (waiting === undefined) this.#runtime.look(line);
+        else waiting.notReleased();
         this.#releaseInBackground();
         throw error;
       },

@@ -8,7 +8,7 @@
  * makes it correct.
  */
 import type { Driver } from '../drivers/driver.ts';
-import type { Clock } from './clock.ts';
+import type { CancelTimer, Clock } from './clock.ts';
 import type { Report, WarningCode } from './events.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { type LinkOwner, WakeLink } from './wake-link.ts';
@@ -25,6 +25,12 @@ export interface Listening {
   readonly ready: Promise<void>;
   stop(): void;
 }
+
+/** A channel is kept this long after its last listener: who waits again and again does not subscribe each time. */
+const LINGER_MS = 1_000;
+
+/** So many channels are kept; of more, each is given up at once. */
+const MOST_LINGERING = 100;
 
 /** Of so many locks whose channel was refused it is noticed when it is allowed. */
 const REFUSED_NOTED = 1_000;
@@ -54,6 +60,8 @@ export class WakeHub {
   readonly #links = new Map<string, WakeLink>();
   /** Where each channel that is listened to has its home. */
   readonly #homes = new Map<string, WakeLink>();
+  /** Channels that nobody listens to at present. */
+  readonly #lingering = new Map<string, CancelTimer>();
   /** Of which locks the server did not let us subscribe to the channel. */
   readonly #refused = new Set<string>();
   readonly #owner: LinkOwner;
@@ -83,6 +91,9 @@ export class WakeHub {
       listeners = new Set();
       this.#listeners.set(channel, listeners);
     }
+    // What was lost since is sought where it is at home now.
+    if (this.#stopLingering(channel) && !this.#homes.get(channel)?.isSubscribed(channel))
+      this.#leave(channel);
     const joined = listeners;
     joined.add(listener);
     return {
@@ -91,16 +102,36 @@ export class WakeHub {
         joined.delete(listener);
         if (joined.size > 0 || this.#listeners.get(channel) !== joined) return;
         this.#listeners.delete(channel);
-        this.#homes.get(channel)?.unwant(channel);
-        this.#homes.delete(channel);
+        if (this.#lingering.size >= MOST_LINGERING) this.#leave(channel);
+        else this.#linger(channel);
       },
     };
   }
 
   close(): void {
+    for (const cancel of this.#lingering.values()) cancel();
+    this.#lingering.clear();
     this.#listeners.clear();
     this.#homes.clear();
     for (const link of this.#links.values()) link.close();
+  }
+
+  #linger(channel: string): void {
+    const cancel = this.#settings.clock.inBackground(LINGER_MS, () => {
+      this.#lingering.delete(channel);
+      this.#leave(channel);
+    });
+    this.#lingering.set(channel, cancel);
+  }
+
+  #stopLingering(channel: string): boolean {
+    this.#lingering.get(channel)?.();
+    return this.#lingering.delete(channel);
+  }
+
+  #leave(channel: string): void {
+    this.#homes.get(channel)?.unwant(channel);
+    this.#homes.delete(channel);
   }
 
   /** The link that serves the channel; a channel that has a home keeps it. */
@@ -124,7 +155,10 @@ export class WakeHub {
 
   /** A message may have passed while nothing was subscribed: acknowledged first, then everyone looks again. */
   async #resume(channel: string): Promise<void> {
-    if (!this.#listeners.has(channel)) return;
+    if (!this.#listeners.has(channel)) {
+      if (this.#stopLingering(channel)) this.#leave(channel);
+      return;
+    }
     const former = this.#homes.get(channel);
     this.#homes.delete(channel);
     const home = this.#settleIn(channel);

@@ -17,6 +17,9 @@ import type { Tenure } from './tenure.ts';
 /** Locks for each renewal script, as many as Redisson takes. */
 const BATCH = 100;
 
+/** So many are sent in one turn: what else the process has to do is not held up by thousands. */
+const SLICE = 5 * BATCH;
+
 /** The timer runs at least this often while something is held: a suspended machine is noticed on waking. */
 const PULSE_MS = 1_000;
 
@@ -124,8 +127,11 @@ export class Watchdog {
     const dueBy = this.#runtime.clock.now() + this.#periodMs / 10;
     const batches = new Map<Renew, Map<number, Tenure[]>>();
     const leased: Tenure[] = [];
+    let taken = 0;
     for (const [tenure, dueAt] of this.#dueAt) {
-      if (dueAt > dueBy) break;
+      // The rest follows at once, in a turn of its own.
+      if (dueAt > dueBy || taken === SLICE) break;
+      taken += 1;
       // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
       if (!tenure.isStillHeld(leaseNow)) continue;
       this.#dueAt.delete(tenure);

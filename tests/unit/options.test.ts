@@ -37,6 +37,10 @@ const TABLES: Partial<Record<Table, Record<string, Cases>>> = {
       good: [false, true, { graceMs: 100 }],
       bad: [null, 0, 'auto', {}, { graceMs: 99 }, { graceMs: 500, x: 1 }],
     },
+    passOn: {
+      good: [false, true, {}, { maxMs: 1 }, { maxHolds: 5, maxMs: 20 }],
+      bad: [null, 1, 'on', { maxMs: 0 }, { maxHolds: 1.5 }, { ms: 1 }],
+    },
     shardedPubSub: { good: [false, 'auto'], bad: [true, null, 1, 'yes'] },
   },
   lock: { ...holding, owner: anything },

@@ -13,10 +13,18 @@ describe('settings', () => {
       shardedPubSub: 'auto',
       replicas: 'auto',
       replicaTimeoutMs: 1_000,
+      passOn: { maxMs: 10, maxHolds: 10_000 },
       isGuarded: false,
       graceMs: 30_000,
     });
     expect(checkSettings(undefined).mapName('a:{b}')).toBe('a:{b}');
+  });
+
+  it('pass a lock on within the bounds that were told', () => {
+    expect(checkSettings({ passOn: false }).passOn).toBe(false);
+    expect(checkSettings({ passOn: true }).passOn).toEqual({ maxMs: 10, maxHolds: 10_000 });
+    expect(checkSettings({ passOn: { maxMs: 3 } }).passOn).toEqual({ maxMs: 3, maxHolds: 10_000 });
+    expect(checkSettings({ passOn: { maxHolds: 1 } }).passOn).toEqual({ maxMs: 10, maxHolds: 1 });
   });
 
   it.each([

@@ -225,7 +225,7 @@ describe('what is taken', () => {
     expect(a.value).toBeNull();
     expect(arena.log.at(-1)).toBe('a withdraws');
     expect(arena.isLineEmpty).toBe(true);
-    await arena.clock.advance(0);
+    await arena.clock.advance(1_000);
     expect(arena.bench.driver.connection.log).toEqual(['subscribe ch', 'unsubscribe ch']);
   });
 });

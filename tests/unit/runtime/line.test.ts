@@ -211,7 +211,7 @@ describe('Line', () => {
     await clock.advance(0);
     expect(driver.connection.log).toEqual(['subscribe a']);
     line.leave(second);
-    await clock.advance(0);
+    await clock.advance(1_000);
     expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
   });
 

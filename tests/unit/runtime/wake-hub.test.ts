@@ -20,6 +20,9 @@ function setUp({ answersAtOnce = true } = {}) {
   return { clock, driver, hub, listen, reports, woken };
 }
 
+/** For how long a channel is kept that nobody listens to. */
+const LINGER_MS = 1_000;
+
 /** Longer than the longest pause before a reconnection. */
 const RECONNECTED_MS = 2_000;
 
@@ -66,8 +69,33 @@ describe('WakeHub', () => {
     driver.connection.events.onMessage('a', '0');
     expect(woken).toEqual(['2']);
     second.stop();
-    await clock.advance(0);
+    await clock.advance(LINGER_MS);
     expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
+  });
+
+  it('keeps a channel for a moment: who comes back is not subscribed anew', async () => {
+    const { clock, driver, listen, woken } = setUp();
+    for (const who of ['1', '2']) {
+      const listening = listen('a', who);
+      await listening.ready;
+      driver.connection.events.onMessage('a', '0');
+      listening.stop();
+      driver.connection.events.onMessage('a', '0');
+      await clock.advance(LINGER_MS - 1);
+    }
+    expect(woken).toEqual(['1', '2']);
+    expect(driver.connection.log).toEqual(['subscribe a']);
+    await clock.advance(1);
+    expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
+  });
+
+  it('keeps no more than a hundred channels', async () => {
+    const { clock, driver, listen } = setUp();
+    const all = Array.from({ length: 101 }, (_, index) => listen(`c${index}`));
+    await Promise.all(all.map(({ ready }) => ready));
+    for (const listening of all) listening.stop();
+    await clock.advance(0);
+    expect(driver.connection.log.slice(101)).toEqual(['unsubscribe c100']);
   });
 
   it('subscribing and unsubscribing of a channel never cross', async () => {
@@ -92,7 +120,7 @@ describe('WakeHub', () => {
     driver.connection.request('subscribe a').resolve();
     await first.ready;
     first.stop();
-    await clock.advance(0);
+    await clock.advance(LINGER_MS);
     const second = watchPromise(listen('a', '2').ready);
     await clock.advance(0);
     expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
@@ -243,7 +271,7 @@ describe('WakeHub', () => {
         await listening.ready;
         connection.answersAtOnce = true;
         listening.stop();
-        await clock.advance(0);
+        await clock.advance(LINGER_MS);
       };
       return { ask, reports };
     }
@@ -278,7 +306,7 @@ describe('WakeHub', () => {
       await listening.ready;
       driver.connection.answersAtOnce = false;
       listening.stop();
-      await clock.advance(0);
+      await clock.advance(LINGER_MS);
       driver.connection.request('unsubscribe a').reject(refusal());
       await clock.advance(0);
       expect(reports.standing).toEqual([]);
