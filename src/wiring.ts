@@ -28,7 +28,7 @@ import type { Renew } from './runtime/protocol.ts';
 import { ReplicaCensus } from './runtime/replica-census.ts';
 import { Runtime } from './runtime/runtime.ts';
 import { WakeChannels } from './runtime/wake-channels.ts';
-import { inspectPrimary } from './scripts/generated.ts';
+import { inspectPrimary, lockPeek } from './scripts/generated.ts';
 import { checkGrace, type Settings } from './settings.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 
@@ -100,6 +100,7 @@ export class Wiring {
       report,
       takeBack: (code) => warnings.forget(code),
       channels,
+      peek: async (locks) => (await lockPeek.run(this.driver, { locks }, {})).remaining,
     });
     driver.onSwitched?.((advice) => {
       this.preflight.onRecovered();

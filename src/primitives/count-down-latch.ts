@@ -6,7 +6,7 @@
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
-import { POLL_MS } from '../runtime/poll.ts';
+import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import {
   countDownLatchCountDown,

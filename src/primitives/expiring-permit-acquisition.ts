@@ -6,7 +6,7 @@
  */
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
 import { LATE_MS } from '../runtime/bar.ts';
-import { POLL_MS } from '../runtime/poll.ts';
+import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { assertInTime, type Grant } from '../runtime/tenure.ts';
 import { UNANSWERED_MS } from './answers.ts';

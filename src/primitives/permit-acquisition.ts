@@ -9,7 +9,7 @@ import { DriverError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
 import { LATE_MS } from '../runtime/bar.ts';
-import { POLL_MS } from '../runtime/poll.ts';
+import { POLL_MS } from '../runtime/poller.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { UNANSWERED_MS } from './answers.ts';
 import type { Requests, SynchronizerContext } from './requests.ts';

@@ -10,7 +10,7 @@ import { DriverError, OptionError } from '../errors.ts';
 import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
 import { LATE_MS } from '../runtime/bar.ts';
-import { jittered, POLL_MS } from '../runtime/poll.ts';
+import { jittered, POLL_MS } from '../runtime/poller.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
 import { UNANSWERED_MS } from './answers.ts';
 import type { SynchronizerContext } from './requests.ts';

@@ -5,7 +5,7 @@
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import { POLL_MS } from '../runtime/poll.ts';
+import { POLL_MS } from '../runtime/poller.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import {

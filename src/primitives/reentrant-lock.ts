@@ -5,7 +5,7 @@
  */
 import { endedKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
-import { POLL_MS } from '../runtime/poll.ts';
+import { POLL_MS } from '../runtime/poller.ts';
 import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
 import {
   lockAcquire,
@@ -55,7 +55,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
   }
 
   waiting(): Waiting {
-    return this.#spin?.() ?? { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
+    return this.#spin?.() ?? { kind: 'messages', channel: this.channel, pollMs: POLL_MS, peekKey: this.key };
   }
 
   protected reclaim({ owner, count, leaseMs }: Claimed, { guard, grace }: ReclaimTerms): Promise<Reclaimed> {

@@ -6,7 +6,7 @@ import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import { POLL_MS } from '../runtime/poll.ts';
+import { POLL_MS } from '../runtime/poller.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
 import {
   readWriteLockHolders as holdersScript,

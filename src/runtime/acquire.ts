@@ -11,13 +11,19 @@ import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import type { CancelTimer } from './clock.ts';
 import type { Line, Waiter } from './line.ts';
-import { jittered } from './poll.ts';
+import { jittered } from './poller.ts';
 import type { Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 
 /** How a head of the line learns that it is worth trying again. */
 export type Waiting =
-  | { readonly kind: 'messages'; readonly channel: string; readonly pollMs: number }
+  | {
+      readonly kind: 'messages';
+      readonly channel: string;
+      readonly pollMs: number;
+      /** A key that is there exactly while others have it: many such are looked at together. */
+      readonly peekKey?: string;
+    }
   | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
 /** How long a caller is ready to wait, and what else ends its wait. */
@@ -227,11 +233,14 @@ export abstract class Acquisition<T, A> implements Waiter {
     }
     const { waiting } = this;
     if (waiting.kind === 'spin') {
-      this.#wait(waiting.nextDelayMs());
+      this.#wait((line) => line.foundBusy(waiting.nextDelayMs()));
       return;
     }
-    const leaseEndsMs = busyMs >= 0 ? busyMs + 1 : Number.POSITIVE_INFINITY;
-    this.#wait(Math.min(leaseEndsMs, jittered(waiting.pollMs)), waiting.channel);
+    this.#wait((line) => {
+      line.peekKey = waiting.peekKey ?? '';
+      line.foundTaken(busyMs, waiting.pollMs);
+      line.listenTo(waiting.channel);
+    });
   }
 
   #granted(answer: A, wasInDoubt: boolean): void {
@@ -268,11 +277,12 @@ export abstract class Acquisition<T, A> implements Waiter {
     }
     this.#trouble = error;
     this.#backoff ??= new Backoff(20, 1_000);
-    this.#wait(this.#backoff.next());
+    const pauseMs = this.#backoff.next();
+    this.#wait((line) => line.foundBusy(pauseMs));
   }
 
-  /** Looks again after this time at the latest; asked beside others so far, it queues up now. */
-  #wait(lookAgainMs: number, channel?: string): void {
+  /** Tells the line what was found, and waits; asked beside others so far, it queues up now. */
+  #wait(tell: (line: Line) => void): void {
     this.#state = 'pausing';
     const line = this.#line ?? this.runtime.line(this.#lineId);
     if (this.#line === undefined) {
@@ -284,8 +294,7 @@ export abstract class Acquisition<T, A> implements Waiter {
       line.join(this);
       line.attempting();
     }
-    line.foundBusy(lookAgainMs);
-    if (channel !== undefined) line.listenTo(channel);
+    tell(line);
     this.proceed();
   }
 

@@ -8,6 +8,7 @@
  */
 import type { CancelTimer, Clock } from './clock.ts';
 import { Courtesy } from './courtesy.ts';
+import { jittered, type Polled, type Poller } from './poller.ts';
 import type { Tenure } from './tenure.ts';
 import type { Listening, WakeHub } from './wake-hub.ts';
 
@@ -21,9 +22,12 @@ export interface Waiter {
   receive(tenure: Tenure): boolean;
 }
 
-export class Line {
+export class Line implements Polled {
+  /** Where the server keeps what is waited for; empty when it cannot be looked at without asking for it. */
+  peekKey = '';
   readonly #clock: Clock;
   readonly #hub: WakeHub;
+  readonly #poller: Poller;
   readonly #whenEmpty: () => void;
   #head: Waiter | undefined;
   #tail: Waiter | undefined;
@@ -31,15 +35,18 @@ export class Line {
   /** Something happened that the last attempt may not have seen. */
   #stale = true;
   #lookAgainAt = 0;
+  /** How often to look though nothing was heard; 0 when the next look has another reason. */
+  #pollMs = 0;
   #cancelPause: CancelTimer | undefined;
   /** Made with the first release that others may have heard of. */
   #courtesy: Courtesy | undefined;
   /** Messages of our own releases that are still to come. */
   #ownMessages = 0;
 
-  constructor(clock: Clock, hub: WakeHub, whenEmpty: () => void) {
+  constructor(clock: Clock, hub: WakeHub, poller: Poller, whenEmpty: () => void) {
     this.#clock = clock;
     this.#hub = hub;
+    this.#poller = poller;
     this.#whenEmpty = whenEmpty;
   }
 
@@ -139,9 +146,30 @@ export class Line {
     this.#courtesy?.attempting();
   }
 
-  /** Somebody has it; worth another look after this time at the latest. */
+  /** Worth another look after this time. */
   foundBusy(lookAgainMs: number): void {
+    this.#pollMs = 0;
     this.#lookAgainAt = this.#clock.now() + lookAgainMs;
+  }
+
+  /** Somebody has it for so long, negative when that is not known; worth another look then, or at the next poll. */
+  foundTaken(remainingMs: number, pollMs: number): void {
+    const isPoll = remainingMs < 0 || remainingMs >= pollMs;
+    this.foundBusy(isPoll ? jittered(pollMs) : remainingMs + 1);
+    if (isPoll) this.#pollMs = pollMs;
+  }
+
+  /** A look from outside: what is free is asked for, for what is not there is nothing to do. */
+  peeked(remainingMs: number): void {
+    if (this.#cancelPause === undefined) return;
+    this.#cancelPause = undefined;
+    if (remainingMs === -2) {
+      this.#stale = true;
+      this.#head?.proceed();
+    } else {
+      this.foundTaken(remainingMs, this.#pollMs);
+      this.pause();
+    }
   }
 
   /**
@@ -161,7 +189,13 @@ export class Line {
   /** Has the head proceed when it is time to look again, or sooner when the line is woken. */
   pause(): void {
     this.#stopPause();
-    this.#cancelPause = this.#clock.after(Math.max(0, this.#lookAgainAt - this.#clock.now()), () => {
+    const pauseMs = Math.max(0, this.#lookAgainAt - this.#clock.now());
+    if (this.#pollMs > 0 && this.peekKey !== '') {
+      this.#poller.add(this, pauseMs);
+      this.#cancelPause = () => this.#poller.remove(this);
+      return;
+    }
+    this.#cancelPause = this.#clock.after(pauseMs, () => {
       this.#cancelPause = undefined;
       this.#head?.proceed();
     });

@@ -8,6 +8,7 @@ import { type Clock, LeaseClock } from './clock.ts';
 import type { Report, WarningCode } from './events.ts';
 import { Line } from './line.ts';
 import { Patience } from './patience.ts';
+import { type Peek, Poller } from './poller.ts';
 import { Settler } from './settler.ts';
 import type { Tenure } from './tenure.ts';
 import type { WakeChannels } from './wake-channels.ts';
@@ -36,6 +37,8 @@ export interface RuntimeSettings {
   /** What was warned of is so no more. */
   readonly takeBack: (code: WarningCode) => void;
   readonly channels: WakeChannels;
+  /** Looks at many locks in one call. */
+  readonly peek: Peek;
 }
 
 export class Runtime {
@@ -54,6 +57,7 @@ export class Runtime {
   /** What is held at present. */
   readonly tenures = new Set<Tenure>();
   readonly #lines = new Map<string, Line>();
+  readonly #poller: Poller;
   readonly #closing = new AbortController();
 
   constructor(settings: RuntimeSettings) {
@@ -66,6 +70,7 @@ export class Runtime {
     this.passOnWithin = settings.passOn ?? false;
     this.report = report;
     this.hub = new WakeHub(settings);
+    this.#poller = new Poller(clock, settings.peek, (key) => this.slotOf(key));
     this.settler = new Settler(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
   }
@@ -96,10 +101,10 @@ export class Runtime {
 
   /** The line of that id, there while somebody is in it; or a line for one, where the server queues. */
   line(id: string | null): Line {
-    if (id === null) return new Line(this.clock, this.hub, () => {});
+    if (id === null) return new Line(this.clock, this.hub, this.#poller, () => {});
     let line = this.#lines.get(id);
     if (line === undefined) {
-      line = new Line(this.clock, this.hub, () => this.#lines.delete(id));
+      line = new Line(this.clock, this.hub, this.#poller, () => this.#lines.delete(id));
       this.#lines.set(id, line);
     }
     return line;

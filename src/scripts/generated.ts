@@ -1547,6 +1547,29 @@ return { 'held' }
 `,
 });
 
+/** Says for each lock how long it is taken: -2 when it is free, -1 without an expiry. */
+export const lockPeek = defineScript<
+  { locks: readonly string[] },
+  Record<string, never>,
+  | { status: 'peeked'; remaining: number[] }
+>({
+  name: 'lock/peek',
+  sha1: '16c9fd8ad0f22607185ebd4048ca1e4332b25cf1',
+  keys: ({ locks }) => [...locks],
+  args: () => [],
+  replies: {
+    peeked: [['remaining', 'integer...']],
+  },
+  source: `local locks = {}
+for i = 1, #KEYS do locks[i] = KEYS[i] end
+local reply = { 'peeked' }
+for i, lock in ipairs(locks) do
+  reply[i + 1] = redis.call('PTTL', lock)
+end
+return reply
+`,
+});
+
 /** Gives a holder back what a server that took over, or started anew, does not know of. */
 export const lockReclaim = defineScript<
   { lock: string; ended: string; guard: string },

@@ -8,6 +8,7 @@ import {
   lockForceRelease,
   lockHolder,
   lockLeave,
+  lockPeek,
   lockReclaim,
   lockRelease,
   lockRenew,
@@ -124,7 +125,7 @@ describe('lock/acquire', () => {
       const name = bench.name((random) => `${random}${text}`);
       expect(await acquire(name, 'c:ü')).toEqual({ status: 'held' });
       expect(await bench.hash(name)).toEqual({ 'c:ü': '1' });
-      expect(await release(name, 'c:ü')).toEqual({ status: 'released', announced: 1 });
+      expect(await release(name, 'c:ü')).toEqual({ status: 'released', heardBy: 0 });
       expect(await bench.exists(name)).toBe(false);
     },
   );
@@ -213,10 +214,10 @@ describe('lock/end', () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await acquire(name, 'c:1');
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 1 });
     expect(await bench.exists(name)).toBe(false);
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
     expect(await heard()).toEqual(['0']);
     expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('released');
     expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
@@ -226,7 +227,7 @@ describe('lock/end', () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     await enter(name, 'c:1', 3);
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
     expect(await bench.exists(name)).toBe(false);
   });
 
@@ -236,7 +237,7 @@ describe('lock/end', () => {
     await release(name, 'c:1');
     await acquire(name, 'c:2');
     const heard = await bench.listenTo(channelOf(name));
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
     expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
     expect(await heard()).toEqual([]);
   });
@@ -279,7 +280,7 @@ describe('lock/end', () => {
     const args = { owner: 'c:1', publish: 'PUBLISH', channel, rememberMs: 30_000 };
     expect(await bench.run(lockEnd, { lock: name, ended }, args)).toEqual({
       status: 'released',
-      announced: 1,
+      heardBy: 1,
     });
     expect(await heard()).toEqual(['0']);
   });
@@ -289,7 +290,7 @@ describe('lock/end', () => {
     await acquire(name, 'c:1');
     const keys = { lock: name, ended: endedOf(name, 'c:1') };
     const args = ['c:1', 'PUBLISH', channelOf(name), 'a while'];
-    expect(await bench.command('EVAL', lockEnd.source, 2, keys.lock, keys.ended, ...args)).toBe(1);
+    expect(await bench.command('EVAL', lockEnd.source, 2, keys.lock, keys.ended, ...args)).toBe(0);
     expect(await bench.exists(name)).toBe(false);
     expect(await bench.exists(keys.ended)).toBe(false);
   });
@@ -304,7 +305,7 @@ describe('lock/release', () => {
     const heard = await bench.listenTo(channelOf(name));
     await acquire(name, 'c:1');
     await enter(name, 'c:1', 3);
-    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', heardBy: 1 });
     expect(await heard()).toEqual(['0']);
     expect(await bench.command('KEYS', `*${name}*`)).toEqual([]);
   });
@@ -413,6 +414,28 @@ describe('lock/holder', () => {
     if (lasts) await bench.command('PEXPIRE', name, 60_000);
     await expect(holderOf(name)).rejects.toThrow(/WRONGTYPE /);
     expect(Object.entries(await bench.hash(name)).flat()).toEqual(fields);
+  });
+});
+
+describe('lock/peek', () => {
+  it('says for each lock, of any layout, how long it is taken', async () => {
+    const [held, free, plain, immortal] = Array.from({ length: 4 }, () => bench.name()) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    await acquire(held, 'c:1', 60_000);
+    await bench.plant('SET', plain, 'token', 'PX', 30_000);
+    await bench.plant('HSET', immortal, 'c:2', '1');
+    const { remaining } = await bench.run(lockPeek, { locks: [held, free, plain, immortal] }, {});
+    expectRunning(remaining[0] ?? 0, 60_000);
+    expectRunning(remaining[2] ?? 0, 30_000);
+    expect([remaining[1], remaining[3]]).toEqual([-2, -1]);
+  });
+
+  it('looks at none', async () => {
+    expect(await bench.run(lockPeek, { locks: [] }, {})).toEqual({ status: 'peeked', remaining: [] });
   });
 });
 
@@ -529,7 +552,7 @@ describeWithProcess('a server without memory to spare', () => {
     expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
     expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
     expect(await leave('let go', 'c:2', 2, connection)).toEqual({ status: 'held' });
-    expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', heardBy: 0 });
     expect(await forceRelease('forced', 'c:3', 'r:1', connection)).toEqual({ status: 'ended', announced: 1 });
     expect(await forceRelease('gone', 'c:3', 'r:2', connection)).toEqual({ status: 'ended', announced: 1 });
     expect(await connection.command('EXISTS', endedOf('forced', 'r:1'), endedOf('gone', 'r:2'))).toBe(2);
@@ -551,7 +574,7 @@ describeWithProcess('a user without permission to publish', () => {
     const heard = heardOn(listener, channelOf('quiet'), admin);
 
     await acquire('quiet', 'c:1', 60_000, connection);
-    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', announced: 0 });
+    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', heardBy: -1 });
     expect(await connection.command('EXISTS', 'quiet')).toBe(0);
     await acquire('quiet', 'c:2', 60_000, connection);
     expect(await forceRelease('quiet', 'c:2', 'r:1', connection)).toEqual({ status: 'ended', announced: 0 });

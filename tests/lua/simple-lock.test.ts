@@ -109,9 +109,9 @@ describe('simple-lock/end', () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await acquire(name, 'c:1');
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 1 });
     expect(await bench.exists(name)).toBe(false);
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
     expect(await heard()).toEqual(['0']);
     expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('released');
     expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
@@ -123,7 +123,7 @@ describe('simple-lock/end', () => {
     await release(name, 'c:1');
     await bench.plant('SET', name, 'other', 'PX', 60_000);
     const heard = await bench.listenTo(channelOf(name));
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
     expect(await release(name, 'c:2')).toEqual({ status: 'lost' });
     expect(await bench.command('GET', name)).toBe('other');
     expectRunning(await bench.pttl(name), 60_000);
@@ -139,7 +139,7 @@ describe('simple-lock/release', () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await acquire(name, 'c:1');
-    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', announced: 1 });
+    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', heardBy: 1 });
     expect(await heard()).toEqual(['0']);
     expect(await bench.command('KEYS', `*${name}*`)).toEqual([]);
   });
@@ -301,7 +301,7 @@ describeWithProcess('a server without memory to spare', () => {
     expect(await connection.command('EXISTS', 'new')).toBe(0);
     expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
     expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
-    expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', announced: 1 });
+    expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', heardBy: 0 });
     expect(await forceRelease('forced', 'c:3', 'r:1', connection)).toEqual({ status: 'ended', announced: 1 });
     expect(await connection.command('EXISTS', 'let go', 'forced')).toBe(0);
   });
@@ -314,7 +314,7 @@ describeWithProcess('a user without permission to publish', () => {
     const connection = await openRaw(server.host, server.port);
     await connection.command('AUTH', 'mute', 'pw');
     await acquire('quiet', 'c:1', 60_000, connection);
-    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', announced: 0 });
+    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', heardBy: -1 });
     expect(await connection.command('EXISTS', 'quiet')).toBe(0);
   });
 });

@@ -1,12 +1,13 @@
 /** The waiters of one name: their order, and what the head leaves to the next. */
 import { describe, expect, it } from 'vitest';
 import { Line, type Waiter } from '../../../src/runtime/line.ts';
+import { type Peek, Poller } from '../../../src/runtime/poller.ts';
 import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
 import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { HandDrivenDriver } from './support/hand-driven.ts';
 
-function setUp() {
+function setUp(peek: Peek = async (keys) => keys.map(() => -1)) {
   const clock = new ManualClock();
   const driver = new HandDrivenDriver();
   driver.answersAtOnce = true;
@@ -18,7 +19,8 @@ function setUp() {
     takeBack() {},
   });
   let emptied = 0;
-  const line = new Line(clock, hub, () => {
+  const poller = new Poller(clock, peek, () => 0);
+  const line = new Line(clock, hub, poller, () => {
     emptied += 1;
   });
   return {
@@ -190,6 +192,58 @@ describe('Line', () => {
     expect(next.turns).toBe(1);
     await clock.advance(1);
     expect(next.turns).toBe(2);
+  });
+
+  it('is looked at from outside at the poll: what is taken goes on waiting, what is free is asked for', async () => {
+    const answers = [-1, 60_000, -2];
+    const { clock, line } = setUp(async () => [answers.shift() ?? -1]);
+    const [head] = join(line, 1);
+    line.attempting();
+    line.peekKey = 'lock';
+    line.foundTaken(-1, 5_000);
+    line.pause();
+    await clock.advance(13_000);
+    expect(answers).toHaveLength(1);
+    expect(head?.turns).toBe(0);
+    await clock.advance(6_500);
+    expect(answers).toHaveLength(0);
+    expect(head?.turns).toBe(1);
+    expect(line.isDue).toBe(true);
+  });
+
+  it('that is taken for less than a poll is asked for when that time is over', async () => {
+    const { clock, line } = setUp(async () => [800]);
+    const [head] = join(line, 1);
+    line.attempting();
+    line.peekKey = 'lock';
+    line.foundTaken(-1, 5_000);
+    line.pause();
+    // No poll comes sooner than 4 s after the last look, nor later than 6 s and a tick.
+    await clock.advance(4_000 + 800);
+    expect(head?.turns).toBe(0);
+    await clock.advance(2_250);
+    expect(head?.turns).toBe(1);
+  });
+
+  it('that was woken while it was looked at does not hear of that any more', async () => {
+    let answer: (remaining: number[]) => void = () => {};
+    const peeking: Peek = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const { clock, line } = setUp(peeking);
+    const [head] = join(line, 1);
+    line.attempting();
+    line.peekKey = 'lock';
+    line.foundTaken(-1, 5_000);
+    line.pause();
+    await clock.advance(6_300);
+    line.wake();
+    line.attempting();
+    answer([-2]);
+    await clock.advance(0);
+    expect(head?.turns).toBe(1);
+    expect(line.isDue).toBe(true);
   });
 
   it('granted: messages that came meanwhile tell of the release that let the head in', () => {

@@ -21,6 +21,7 @@ function setUp() {
     report,
     takeBack,
     channels: new WakeChannels('sharded'),
+    peek: async (keys) => keys.map(() => -1),
   });
   const renewal = new NotingRenewal(clock);
   const hold = (name: string) => {

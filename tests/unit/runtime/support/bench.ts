@@ -45,7 +45,9 @@ export class Bench {
     const { clock, driver } = this;
     const { report, takeBack } = this.reports;
     const channels = new WakeChannels('plain');
-    this.runtime = new Runtime({ driver, clock, watchdogMs, commandTimeoutMs, report, takeBack, channels });
+    const peek = async (keys: readonly string[]) => keys.map(() => -1);
+    const settings = { driver, clock, watchdogMs, commandTimeoutMs, report, takeBack, channels, peek };
+    this.runtime = new Runtime(settings);
   }
 
   /** A tenure that begins now. */

@@ -1,0 +1,91 @@
+/** Looking at many locks together. */
+import { describe, expect, it } from 'vitest';
+import { type Peek, type Polled, Poller } from '../../../src/runtime/poller.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+import { refusal, reset } from './support/deferred.ts';
+
+class NotingLine implements Polled {
+  readonly looks: number[] = [];
+
+  constructor(readonly peekKey: string) {}
+
+  peeked(remainingMs: number): void {
+    this.looks.push(remainingMs);
+  }
+}
+
+function setUp(answer: Peek = async (keys) => keys.map(() => -2), slotOf: (key: string) => number = () => 0) {
+  const clock = new ManualClock();
+  const calls: (readonly string[])[] = [];
+  const peek: Peek = (keys) => {
+    calls.push(keys);
+    return answer(keys);
+  };
+  return { clock, calls, poller: new Poller(clock, peek, slotOf) };
+}
+
+function lines(count: number): NotingLine[] {
+  return Array.from({ length: count }, (_, index) => new NotingLine(`k${index}`));
+}
+
+describe('Poller', () => {
+  it('looks once, when the time has come, at a hundred in one call', async () => {
+    const { calls, clock, poller } = setUp();
+    const all = lines(250);
+    for (const line of all) poller.add(line, 5_000);
+    await clock.advance(4_999);
+    expect(calls).toEqual([]);
+    await clock.advance(251);
+    expect(calls.map(({ length }) => length)).toEqual([100, 100, 50]);
+    await clock.advance(60_000);
+    expect(calls).toHaveLength(3);
+    for (const { looks } of all) expect(looks).toEqual([-2]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('tells each how long its own lock is taken', async () => {
+    const { clock, poller } = setUp(async (keys) => keys.map((key) => Number(key.slice(1)) * 10));
+    const all = lines(3);
+    for (const line of all) poller.add(line, 100);
+    await clock.advance(250);
+    expect(all.map(({ looks }) => looks)).toEqual([[0], [10], [20]]);
+  });
+
+  it('speaks of one slot in one call', async () => {
+    const { calls, clock, poller } = setUp(undefined, (key) => Number(key.slice(1)) % 2);
+    for (const line of lines(4)) poller.add(line, 100);
+    await clock.advance(250);
+    expect(calls).toEqual([
+      ['k0', 'k2'],
+      ['k1', 'k3'],
+    ]);
+  });
+
+  it('does not look at what was taken back, and leaves no timer', async () => {
+    const { calls, clock, poller } = setUp();
+    const [first, second] = lines(2) as [NotingLine, NotingLine];
+    poller.add(first, 100);
+    poller.add(second, 100);
+    poller.remove(first);
+    poller.remove(second);
+    expect(clock.pendingTimers).toBe(0);
+    await clock.advance(1_000);
+    expect(calls).toEqual([]);
+  });
+
+  it('has each ask for itself when the server refuses a look', async () => {
+    const { clock, poller } = setUp(() => Promise.reject(refusal()));
+    const all = lines(2);
+    for (const line of all) poller.add(line, 100);
+    await clock.advance(250);
+    expect(all.map(({ looks }) => looks)).toEqual([[-2], [-2]]);
+  });
+
+  it('says that it does not know when the server cannot be reached', async () => {
+    const { clock, poller } = setUp(() => Promise.reject(reset()));
+    const [line] = lines(1) as [NotingLine];
+    poller.add(line, 100);
+    await clock.advance(250);
+    expect(line.looks).toEqual([-1]);
+  });
+});
