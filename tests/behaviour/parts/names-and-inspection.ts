@@ -31,10 +31,12 @@ export function describeNames(context: Context): void {
       await hold.unlock();
       const { tookMs } = await timed(() => waiter);
       expect(tookMs).toBeLessThan(4_000);
-      expect(seen).toEqual(['order']);
+      const queued = await ours.getFairLock('queue').lock();
+      await queued.unlock();
       expect(await raw.command('KEYS', `*${prefix}*`)).toContain(
-        `redisson_unlock_latch:{${prefix}/order}:${hold.owner}`,
+        `redisson_unlock_latch:{${prefix}/queue}:${queued.owner}`,
       );
+      expect(seen).toEqual(['order', 'queue']);
     });
 
     it('are refused when they are mapped to none', async () => {
@@ -61,8 +63,10 @@ export function describeKeyPrefix(context: Context): void {
       expect(await raw.command('HGETALL', redisson.name)).toEqual([hold.owner, '1']);
       expect(await redisson.tryLock()).toBe(false);
       await hold.unlock();
+      const queued = await client.getFairLock('queue').lock();
+      await queued.unlock();
       expect(await raw.command('KEYS', `*${keyPrefix}*`)).toEqual([
-        `redisson_unlock_latch:{${keyPrefix}ORDER}:${hold.owner}`,
+        `redisson_unlock_latch:{${keyPrefix}QUEUE}:${queued.owner}`,
       ]);
 
       expect(await redisson.tryLock()).toBe(true);

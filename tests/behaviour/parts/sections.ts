@@ -162,17 +162,17 @@ export function describeSections(context: Context, kind: Kind): void {
       const client = await context.client();
       const lock = kind.of(client, randomName());
       const room = new Room();
-      const owners = await Promise.all(
+      const holds = await Promise.all(
         ['a', 'b', 'c', 'd'].map((name) =>
           lock.withLock(async (hold) => {
-            await room.visit(name, () => lock.isLocked());
-            return hold.owner;
+            await room.visit(name, async () => expect(await lock.getHoldCount()).toBe(1));
+            return hold;
           }),
         ),
       );
       expect(room.visitors).toEqual(['a', 'b', 'c', 'd']);
       expect(room.most).toBe(1);
-      expect(new Set(owners).size).toBe(4);
+      expect(new Set(holds).size).toBe(4);
     });
 
     it('belongs to one client: inside the section of one, another is a stranger', async () => {

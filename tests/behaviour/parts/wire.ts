@@ -64,7 +64,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       expect(await heard()).toEqual(['0']);
     });
 
-    it('leaves nothing behind but the marks of ended holds, which expire', async () => {
+    it('leaves nothing behind, or a mark that expires where copies of commands may come', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const id = randomName();
@@ -72,7 +72,8 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       await hold.unlock();
       const keys = (await raw.command('KEYS', `*${id}*`)) as string[];
       const left = keys.filter((key) => key !== kind.keeps?.(id));
-      expect(left).toEqual([`redisson_unlock_latch:{${id}}:${hold.owner}`]);
+      const mayComeTwice = context.library === 'valkey-glide';
+      expect(left).toEqual(mayComeTwice ? [`redisson_unlock_latch:{${id}}:${hold.owner}`] : []);
       for (const key of left) expect(Number(await raw.command('PTTL', key))).toBeGreaterThan(0);
     });
 
