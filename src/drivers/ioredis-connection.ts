@@ -18,7 +18,7 @@ import type { Lifeline, Lifelines } from './lifeline.ts';
 export interface IoredisSender {
   readonly status: string;
   sendCommand(command: unknown): unknown;
-  callBuffer(name: string, args: ScriptArgument[]): Promise<unknown>;
+  callBuffer(name: string, args: ScriptArgument[]): unknown;
   connect(): Promise<unknown>;
 }
 
@@ -197,54 +197,52 @@ export async function ping(client: IoredisSender): Promise<void> {
 }
 
 /**
- * Sends a command with its arguments exactly as given, once at most. `callBuffer` builds a command by the options
- * of whatever it is called on and hands it to that object's `sendCommand`: called on a stand-in without options,
- * it knows no `keyPrefix` and no auto-pipelining.
+ * `callBuffer` builds a command by the options of whatever it is called on and hands it to that object's
+ * `sendCommand`: called on this one, it knows no `keyPrefix` and no auto-pipelining, and returns the command.
  */
+const BUILDER = { options: {}, sendCommand: (command: IoredisCommand) => command };
+
+/** Sends a command with its arguments exactly as given, once at most. */
 export function send(
   client: IoredisSender,
   name: string,
   args: ScriptArgument[],
   signal?: CallSignal,
 ): Promise<ScriptReply> {
-  const standIn = {
-    options: {},
-    sendCommand: (command: IoredisCommand) => client.sendCommand(writtenOnce(command, signal)),
+  const command = client.callBuffer.call(BUILDER, name, args) as IoredisCommand;
+  const { resolve, reject, toWritable } = command;
+  let isOver = false;
+  let isWaiting = false;
+  let writtenTo: { readonly destroyed: boolean } | undefined;
+  command.resolve = (reply) => resolve.call(command, decode(reply));
+  command.reject = (error) => {
+    isOver = true;
+    reject.call(command, error);
   };
-  return (client.callBuffer.call(standIn, name, args) as Promise<RawReply>).then(decode);
+  // The libraries write a command again when its connection broke before the answer, and write one from their queue
+  // though its caller has left. Then it could run twice, or late: a PING is written in its place. A Cluster sends a
+  // command on that a node has turned away; that node's connection is still open.
+  command.toWritable = (connection) => {
+    const isLost = writtenTo?.destroyed === true;
+    if (isLost) command.reject(new OutcomeUnknownError('The connection broke before the server answered'));
+    if (isLost || isOver || (isWaiting && signal?.aborted === true)) return HARMLESS;
+    writtenTo = connection;
+    return toWritable.call(command, connection);
+  };
+  const sent = client.sendCommand(command) as Promise<ScriptReply>;
+  isWaiting = true;
+  return sent;
 }
 
 /** What is used of a command: the libraries ask it for its bytes whenever they write it to a connection. */
 interface IoredisCommand {
   toWritable(connection: { readonly destroyed: boolean }): string | Buffer;
+  resolve(reply: RawReply): unknown;
   reject(error: Error): void;
 }
 
 /** Takes the place of a command that is not to run: the library counts on one reply for each that it writes. */
 const HARMLESS = '*1\r\n$4\r\nPING\r\n';
-
-/**
- * The libraries write a command again when its connection broke before the answer, and write one from their queue
- * though its caller has left. Then it could run twice, or late: a PING is written in its place. A Cluster sends a
- * command on that a node has turned away; that node's connection is still open.
- */
-function writtenOnce(command: IoredisCommand, signal: CallSignal | undefined): IoredisCommand {
-  const { toWritable, reject } = command;
-  let isOver = false;
-  let writtenTo: { readonly destroyed: boolean } | undefined;
-  command.reject = (error) => {
-    isOver = true;
-    reject(error);
-  };
-  command.toWritable = (connection) => {
-    const isLost = writtenTo?.destroyed === true;
-    if (isLost) command.reject(new OutcomeUnknownError('The connection broke before the server answered'));
-    if (isLost || isOver || signal?.aborted === true) return HARMLESS;
-    writtenTo = connection;
-    return toWritable.call(command, connection);
-  };
-  return command;
-}
 
 /** A reply whose text comes as bytes, so that integers that come as text, under `stringNumbers`, stand out. */
 type RawReply = number | string | Buffer | null | RawReply[];

@@ -92,11 +92,10 @@ export class SentinelPrimary implements OneServer {
     this.#tellSwitched = listener;
   }
 
-  async send([name, ...args]: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
+  async send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
     this.#watching ??= this.#watch();
     if (this.#connecting !== undefined) await this.#connecting;
-    // In lower case, as the library names its commands to whoever watches them.
-    return this.#ofPresent(send(this.#client, String(name).toLowerCase(), args, signal));
+    return this.#ofPresent(send(this.#client, String(command[0]), command.slice(1), signal));
   }
 
   async open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection> {

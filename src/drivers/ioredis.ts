@@ -29,8 +29,7 @@ export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Pr
     writesOnce: true,
     topology: 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
-    // In lower case, as the library names its commands to whoever watches them.
-    send: ([name, ...args], signal) => send(client, String(name).toLowerCase(), args, signal),
+    send: (command, signal) => send(client, String(command[0]), command.slice(1), signal),
     open: (lifelines, events) => openIoredisConnection(client, lifelines, events),
     ...(disconnectClient && { close: disconnectClient }),
   });

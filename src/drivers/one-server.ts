@@ -24,7 +24,10 @@ export interface OneServer {
   /** See `Driver.writesOnce`. */
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
-  /** Sends a command exactly as given, on the user's client, once at most. */
+  /**
+   * Sends a command exactly as given, on the user's client, once at most. Its name is in lower case, as the libraries
+   * name commands to whoever watches them.
+   */
   send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Opens a connection of our own, which is over when the lifelines are. */
   open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection>;
@@ -65,7 +68,7 @@ export class OneServerDriver implements Driver {
     args: readonly ScriptArgument[],
     signal?: CallSignal,
   ): Promise<ScriptReply> {
-    return this.#server.send(['EVAL', source, String(keys.length), ...keys, ...args], signal);
+    return this.#server.send(['eval', source, String(keys.length), ...keys, ...args], signal);
   }
 
   evalSha(
@@ -74,7 +77,7 @@ export class OneServerDriver implements Driver {
     args: readonly ScriptArgument[],
     signal?: CallSignal,
   ): Promise<ScriptReply> {
-    return this.#server.send(['EVALSHA', sha1, String(keys.length), ...keys, ...args], signal);
+    return this.#server.send(['evalsha', sha1, String(keys.length), ...keys, ...args], signal);
   }
 
   nodeOf(): string {

@@ -12,7 +12,7 @@ export async function* scanWith(
 ): AsyncIterable<string> {
   let cursor = '0';
   do {
-    const page = await send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT]);
+    const page = await send(['scan', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT]);
     const [next, keys] = page as [string, string[]];
     yield* keys;
     cursor = String(next);

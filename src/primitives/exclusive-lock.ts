@@ -173,7 +173,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     try {
       entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
       if (entered !== undefined) return entered;
-      const remember = (tenure: Tenure | undefined) => {
+      const remember = (tenure?: Tenure) => {
         interest.tenure = tenure;
         owner.settle(identity);
       };

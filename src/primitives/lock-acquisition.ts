@@ -19,7 +19,7 @@ interface Lockable {
 /** Who asks, and is to know of the tenure from its beginning to its end. */
 export interface Asker {
   readonly owner: Owner;
-  remember(tenure: Tenure | undefined): void;
+  remember(tenure?: Tenure): void;
 }
 
 export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
@@ -83,10 +83,9 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     const grant = { owner: this.#owner, sentAt: this.#sentAt, leaseMs: this.#leaseMs, token, doubtful };
     assertInTime(this.runtime, this.#protocol, grant);
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
-    const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, () =>
-      this.#asker?.remember(undefined),
-    );
-    this.#asker?.remember(tenure);
+    const asker = this.#asker;
+    const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, asker && (() => asker.remember()));
+    asker?.remember(tenure);
     return hold.standOn(tenure);
   }
 
@@ -97,8 +96,9 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     if (!isSame || this.#wish.leaseMs !== undefined) return undefined;
     if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
-    tenure.passTo(hold, () => this.#asker?.remember(undefined));
-    this.#asker?.remember(tenure);
+    const asker = this.#asker;
+    tenure.passTo(hold, asker && (() => asker.remember()));
+    asker?.remember(tenure);
     return hold.standOn(tenure);
   }
 

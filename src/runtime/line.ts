@@ -9,6 +9,7 @@
 import type { CancelTimer, Clock } from './clock.ts';
 import { Courtesy } from './courtesy.ts';
 import { jittered, type Polled, type Poller } from './poller.ts';
+import type { ReleaseAnswer } from './protocol.ts';
 import type { Tenure } from './tenure.ts';
 import type { Listening, WakeHub } from './wake-hub.ts';
 
@@ -99,21 +100,19 @@ export class Line implements Polled {
   }
 
   /**
-   * It was released. Who waits here stands back for those of other processes, if there are any.
-   *
-   * @param heardBy how many heard of it, us included; negative when that is not known
+   * It was released, and who waits here stands back for those of other processes, if there are any. With nothing
+   * released, or no answer, whatever is heard is news.
    */
-  released(heardBy: number): void {
+  released(answer: ReleaseAnswer | undefined): void {
+    if (answer === undefined || answer === 'lost') {
+      this.#missed();
+      return;
+    }
     const own = this.#listening === undefined ? 0 : 1;
     this.#courtesy ??= new Courtesy();
-    const standBackMs = this.#courtesy.released(heardBy < 0 ? 1 : heardBy - own);
+    const standBackMs = this.#courtesy.released(answer === 'released' ? 1 : answer - own);
     if (standBackMs === 0) this.wake();
     else this.#lookIn(standBackMs);
-  }
-
-  /** The release had nothing to release, or nobody knows: whatever is heard is news. */
-  notReleased(): void {
-    this.#missed();
   }
 
   #heard(): void {

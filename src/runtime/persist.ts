@@ -18,18 +18,22 @@ export function persist<T>(clock: Clock, budgetMs: number, what: string, call: (
   return repeat(clock, budgetMs, what, call);
 }
 
-/** The same for a single command, which ends within the budget by itself: nothing is set up unless it fails. */
+/**
+ * The same for a single command that has just been sent, and ends within the budget by itself: nothing is set up unless
+ * it fails, and `callAfter` then says what to repeat.
+ */
 export function persistCommand<T>(
   clock: Clock,
   budgetMs: number,
   what: string,
-  command: () => Promise<T>,
+  sent: Promise<T>,
+  callAfter: (error: unknown) => () => Promise<T>,
 ): Promise<T> {
   const endsAt = serverTime(clock) + budgetMs;
-  return command().catch((error: unknown) => {
+  return sent.catch((error: unknown) => {
     const leftMs = endsAt - serverTime(clock);
     if (leftMs <= 0) throw errorOfAll(error, mayHaveRun(error), what);
-    return repeat(clock, leftMs, what, command, { error });
+    return repeat(clock, leftMs, what, callAfter(error), { error });
   });
 }
 

@@ -59,6 +59,7 @@ export class Runtime {
   readonly #lines = new Map<string, Line>();
   readonly #poller: Poller;
   readonly #closing = new AbortController();
+  #closed: ClosedError | undefined;
 
   constructor(settings: RuntimeSettings) {
     const { driver, clock, watchdogMs, commandTimeoutMs, report } = settings;
@@ -86,12 +87,12 @@ export class Runtime {
   }
 
   get isClosed(): boolean {
-    return this.#closing.signal.aborted;
+    return this.#closed !== undefined;
   }
 
   /** @throws ClosedError */
   assertOpen(): void {
-    this.#closing.signal.throwIfAborted();
+    if (this.#closed !== undefined) throw this.#closed;
   }
 
   /** The patience of one call, which also ends when the client closes. To be disposed of. */
@@ -142,10 +143,10 @@ export class Runtime {
    * the server one command time-out to answer.
    */
   async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
-    const closed = new ClosedError();
-    this.#closing.abort(closed);
-    for (const acquisition of [...this.acquiring]) acquisition.interrupt(closed);
+    if (this.#closed !== undefined) return;
+    this.#closed = new ClosedError();
+    this.#closing.abort(this.#closed);
+    for (const acquisition of [...this.acquiring]) acquisition.interrupt(this.#closed);
     // Those without an entry are being released by their last holder.
     for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
     await new Promise<void>((resolve) => {

@@ -14,12 +14,9 @@ export class Settler {
   readonly #clock: Clock;
   readonly #report: Report;
   readonly #tasks = new Set<Promise<void>>();
-  #followed = 0;
-  #whenNoneFollowed: (() => void)[] = [];
-  readonly #onFollowedEnded = () => {
-    this.#followed -= 1;
-    if (this.#followed === 0) for (const tell of this.#whenNoneFollowed.splice(0)) tell();
-  };
+  /** What is under way besides the tasks. */
+  #others = 0;
+  #whenOthersEnded: (() => void)[] = [];
   #closed = false;
 
   constructor(clock: Clock, report: Report) {
@@ -38,18 +35,21 @@ export class Settler {
     void task.then(() => this.#tasks.delete(task));
   }
 
-  /** Counts something that is under way, and that somebody else waits for, among the tasks. */
-  follow(work: Promise<unknown>): void {
-    this.#followed += 1;
-    // Whoever waits for it has the error.
-    work.then(this.#onFollowedEnded, this.#onFollowedEnded);
+  /** Counts something that is under way, and that its caller waits for, among the tasks: until it has ended. */
+  began(): void {
+    this.#others += 1;
+  }
+
+  ended(): void {
+    this.#others -= 1;
+    if (this.#others === 0) for (const tell of this.#whenOthersEnded.splice(0)) tell();
   }
 
   /** Resolves when every task has ended, also those that come while it waits. */
   async drained(): Promise<void> {
-    while (this.#tasks.size > 0 || this.#followed > 0) {
+    while (this.#tasks.size > 0 || this.#others > 0) {
       await Promise.all(this.#tasks);
-      if (this.#followed > 0) await new Promise<void>((resolve) => this.#whenNoneFollowed.push(resolve));
+      if (this.#others > 0) await new Promise<void>((resolve) => this.#whenOthersEnded.push(resolve));
     }
   }
 

@@ -62,8 +62,9 @@ export class Tenure {
   readonly owner: string;
   readonly token: number | undefined;
   readonly #runtime: Runtime;
-  readonly #entries = new Set<Entry>();
-  #whenOver: () => void;
+  /** Those that last, in the order they came: hardly ever more than one. */
+  #entries: readonly Entry[];
+  #whenOver: (() => void) | undefined;
   readonly #beganAt: number;
   /** How often it was passed on. */
   #passed = 0;
@@ -77,12 +78,10 @@ export class Tenure {
   /** Changes of the count go one after the other, so that they arrive in order; undefined when none is under way. */
   #changing: Promise<unknown> | undefined;
   #releasing: Promise<boolean> | undefined;
-  /** A release without a marker may have run, and nobody knows. */
-  #wasReleaseSent = false;
   /** The last renewal failed; a deadline that passes now passes because of that. */
   renewalFailing = false;
 
-  constructor(runtime: Runtime, protocol: TenureProtocol, grant: Grant, first: Entry, whenOver: () => void) {
+  constructor(runtime: Runtime, protocol: TenureProtocol, grant: Grant, first: Entry, whenOver?: () => void) {
     this.#runtime = runtime;
     this.protocol = protocol;
     this.owner = grant.owner;
@@ -92,7 +91,7 @@ export class Tenure {
     this.#beganAt = runtime.clock.now();
     this.#term = termOf(protocol, grant);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
-    this.#entries.add(first);
+    this.#entries = [first];
     runtime.tenures.add(this);
     runtime.watchdog.attend();
     // What is renewed is so long before its deadline: that is timed from the first renewal on.
@@ -107,18 +106,17 @@ export class Tenure {
 
   /** Whether an entry without a lease of its own lasts: the watchdog then gives it new leases. */
   get isRenewed(): boolean {
-    for (const entry of this.#entries) if (entry.renewed) return true;
-    return false;
+    return this.#entries.some(({ renewed }) => renewed);
   }
 
   /** How often it is entered at present. */
   get count(): number {
-    return this.#entries.size;
+    return this.#entries.length;
   }
 
   /** The entry made last of those that last. */
   get latestEntry(): Entry | undefined {
-    return [...this.#entries].at(-1);
+    return this.#entries.at(-1);
   }
 
   get isHeld(): boolean {
@@ -172,7 +170,7 @@ export class Tenure {
       this.assertHeld();
       const sentAt = this.#runtime.leaseClock.sendTime();
       this.asked(sentAt, leaseMs);
-      const count = this.#entries.size + 1;
+      const count = this.count + 1;
       const answer = await this.#ask(`re-enter "${this.protocol.name}"`, async () => {
         if (this.protocol.enter === undefined) throw new ReentryError(this.protocol.name);
         const entered = await this.protocol.enter(this.owner, count, leaseMs);
@@ -182,7 +180,7 @@ export class Tenure {
       if (answer === 'lost') this.lose('notOwner');
       else this.prolonged(sentAt, leaseMs);
       this.assertHeld();
-      this.#entries.add(entry);
+      this.#entries = [...this.#entries, entry];
       this.watch();
       return true;
     });
@@ -240,22 +238,22 @@ export class Tenure {
   leave(entry: Entry): Promise<boolean> {
     // From here on the entry no longer counts as held, whatever the server answers and when.
     const heldUntilNow = this.isStillHeld();
-    this.#entries.delete(entry);
-    if (!heldUntilNow) return this.#entries.size > 0 ? Promise.resolve(false) : this.#release();
-    if (this.#entries.size === 0 && this.#changing === undefined) {
+    this.#entries = this.#entries.filter((other) => other !== entry);
+    if (!heldUntilNow) return this.count > 0 ? Promise.resolve(false) : this.#release();
+    if (this.count === 0 && this.#changing === undefined) {
       return this.#passOn(entry) ? Promise.resolve(true) : this.#release();
     }
     this.watch();
     // Whether it is the last one is decided when its turn comes: an entry may be on its way in.
-    return this.#inOrder(() => (this.#entries.size > 0 ? this.#leaveOne() : this.#release()));
+    return this.#inOrder(() => (this.count > 0 ? this.#leaveOne() : this.#release()));
   }
 
   /** Goes on with another entry and for another owner of this process: same field, same lease, no round trip. */
-  passTo(entry: Entry, whenOver: () => void): void {
+  passTo(entry: Entry, whenOver?: () => void): void {
     this.#passed += 1;
-    this.#whenOver();
+    this.#whenOver?.();
     this.#whenOver = whenOver;
-    this.#entries.add(entry);
+    this.#entries = [entry];
   }
 
   /**
@@ -279,7 +277,7 @@ export class Tenure {
     this.#state = 'lost';
     this.#stopTimers();
     this.#lost = new LeaseLostError(this.protocol.name, this.owner, reason);
-    for (const entry of [...this.#entries]) entry.onLost(this.#lost);
+    for (const entry of this.#entries) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
     const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#term.mayStandOn;
@@ -339,7 +337,7 @@ export class Tenure {
     if (this.#state !== 'held') return;
     const { watchdog } = this.#runtime;
     const { guarded, isCutByOthers = false } = this.protocol;
-    const mustBeHeard = (guarded !== undefined || isCutByOthers) && this.#entries.size > 0;
+    const mustBeHeard = (guarded !== undefined || isCutByOthers) && this.count > 0;
     if (this.isRenewed || mustBeHeard) watchdog.watch(this);
     else watchdog.unwatch(this);
   }
@@ -352,7 +350,7 @@ export class Tenure {
 
   async #leaveOne(): Promise<boolean> {
     const what = `leave "${this.protocol.name}"`;
-    const leave = async () => this.protocol.leave?.(this.owner, this.#entries.size);
+    const leave = async () => this.protocol.leave?.(this.owner, this.count);
     try {
       const answer = await this.#ask(what, leave);
       // What comes back comes back with the count that is left.
@@ -366,41 +364,38 @@ export class Tenure {
 
   /** Several entries may leave at once, and each then finds none left: they share one release. */
   #release(): Promise<boolean> {
-    if (this.#releasing === undefined) {
-      this.#releasing = this.#releaseOnce();
-      this.#runtime.settler.follow(this.#releasing);
-    }
+    this.#releasing ??= this.#releaseOnce();
     return this.#releasing;
   }
 
   #releaseOnce(): Promise<boolean> {
     if (!this.isHeld) {
-      this.#whenOver();
+      this.#whenOver?.();
       this.#releaseInBackground();
       return Promise.resolve(false);
     }
     this.#state = 'over';
     this.#stopTimers();
     const { isPassedOn, line, name } = this.protocol;
+    const { settler } = this.#runtime;
     const waiting = isPassedOn ? this.#runtime.releasing(line) : undefined;
+    settler.began();
+    const ended = (answer?: ReleaseAnswer) => {
+      // Not before: an owner that takes it again while it is being released waits for that.
+      this.#whenOver?.();
+      settler.ended();
+      if (waiting === undefined) this.#runtime.look(line);
+      else waiting.released(answer);
+    };
     return this.#askToRelease().then(
       (answer) => {
-        // Not before: an owner that takes it again while it is being released waits for that.
-        this.#whenOver();
-        if (answer !== 'lost') {
-          if (waiting === undefined) this.#runtime.look(line);
-          else waiting.released(answer === 'released' ? -1 : answer);
-          return true;
-        }
-        if (waiting === undefined) this.#runtime.look(line);
-        else waiting.notReleased();
+        ended(answer);
+        if (answer !== 'lost') return true;
         this.#runtime.report('lost', { name, owner: this.owner, reason: 'notOwner' });
         return false;
       },
       (error: unknown) => {
-        this.#whenOver();
-        if (waiting === undefined) this.#runtime.look(line);
-        else waiting.notReleased();
+        ended();
         this.#releaseInBackground();
         throw error;
       },
@@ -408,34 +403,29 @@ export class Tenure {
   }
 
   #askToRelease(): Promise<ReleaseAnswer> {
-    const { guarded, name } = this.protocol;
+    const { protocol, owner } = this;
+    const { guarded } = protocol;
+    const { clock, commandTimeoutMs } = this.#runtime;
+    const what = `release "${protocol.name}"`;
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
     const rememberMs = this.#doubtful ? barMs(this.#term.longestMs) : this.#runtime.rememberMs;
-    const end = () => this.protocol.end(this.owner, rememberMs);
-    if (guarded === undefined) {
-      const { clock, commandTimeoutMs } = this.#runtime;
-      const isPlain = this.protocol.writesOnce === true && !this.#doubtful;
-      const release = isPlain && this.protocol.release !== undefined ? () => this.#releasePlainly(end) : end;
-      return persistCommand(clock, commandTimeoutMs, `release "${name}"`, release);
+    const end = () => protocol.end(owner, rememberMs);
+    if (guarded !== undefined) {
+      return this.#ask(what, async () => {
+        const released = await end();
+        // Forgotten by a server that let nobody else in since: it was held until now.
+        return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
+      });
     }
-    return this.#ask(`release "${name}"`, async () => {
-      const released = await end();
-      // Forgotten by a server that let nobody else in since: it was held until now.
-      return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
-    });
-  }
-
-  /**
-   * No copy of its commands can come, so the server need not remember that they are over. Should the answer be lost,
-   * the hold is ended for good: gone before its lease was over, it can only have been released the first time.
-   */
-  #releasePlainly(end: () => Promise<ReleaseAnswer>): Promise<ReleaseAnswer> {
-    if (this.#wasReleaseSent) return end().then((answer) => (answer === 'lost' ? 'released' : answer));
-    const releasing = this.protocol.release?.(this.owner) ?? end();
-    return releasing.catch((error: unknown) => {
-      this.#wasReleaseSent ||= mayHaveRun(error);
-      throw error;
-    });
+    const isPlain = protocol.writesOnce === true && !this.#doubtful;
+    if (!isPlain || protocol.release === undefined)
+      return persistCommand(clock, commandTimeoutMs, what, end(), () => end);
+    // No copy of its commands can come, so the server need not remember that they are over. Should the answer be lost,
+    // the hold is ended for good: gone before its lease was over, it can only have been released the first time.
+    const endForGood = () => end().then((answer) => (answer === 'lost' ? 'released' : answer));
+    return persistCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
+      mayHaveRun(error) ? endForGood : end,
+    );
   }
 
   #releaseInBackground(): void {
