@@ -73,13 +73,7 @@ const relativeCounts = mutant({
   },
 });
 
-const acquireWithoutLease = new PatchedScript(lockAcquire, [
-  `  grantLease(lock, leaseMs, function()
-    redis.call('DEL', lock)
-  end)
-`,
-  '',
-]);
+const acquireWithoutLease = new PatchedScript(lockAcquire, ['  firstLease(lock, leaseMs)\n', '']);
 
 /** Sends the expiry once the lock is known to be taken. */
 const leaseAfterwards: Interceptor = async (command, send) => {

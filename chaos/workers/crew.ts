@@ -153,8 +153,9 @@ export class Crew {
     const way = WAYS[this.#started % WAYS.length] as Way;
     // Clocks that can be moved are slower to read: half of the processes have them.
     const hasMovableClock = CAN_SHIFT && this.#started % 2 === 0;
+    const passesOn = this.#started % 4 !== 1;
     this.#started += 1;
-    const settings = { proc, way, workers, witness };
+    const settings = { proc, way, passesOn, workers, witness };
     const member = new Member(settings, hasMovableClock, (ended) => this.#replace(ended));
     this.#members.push(member);
     if (this.#post === undefined) return;

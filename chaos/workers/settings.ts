@@ -8,6 +8,8 @@ export type Way = 'connect' | 'ioredis' | 'node-redis';
 export interface WorkerSettings {
   readonly proc: string;
   readonly way: Way;
+  /** Whether the process hands locks on among its workers. */
+  readonly passesOn: boolean;
   /** How many workers act at the same time in the process. */
   readonly workers: number;
   /** The socket of the witness. */

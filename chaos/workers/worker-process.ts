@@ -30,11 +30,15 @@ let connected: Connected = { clients: [], close: async () => {} };
 let storming: Promise<void> = Promise.resolve();
 let over = new AbortController();
 
+/** Longer than most visits, or hardly any lock would be handed on. */
+const PASS_ON = { maxMs: 100 };
+
 /** A process that takes the place of a dead one may come while the servers are away. */
 async function connect({ target, options }: Post): Promise<Connected> {
+  const passOn = settings.passesOn ? PASS_ON : false;
   for (;;) {
     try {
-      return await connectTo(target, settings.way, options);
+      return await connectTo(target, settings.way, { ...options, passOn });
     } catch {
       await pause(100);
     }
