@@ -63,7 +63,7 @@ inline lose(c) {
 }
 
 /*
- * src/runtime/lease.ts, term.ts: a word of the server counts from before the question. The holder counts by its own
+ * src/runtime/lease.ts: a word of the server counts from before the question. The holder counts by its own
  * clock, which may be late by the drift. Leaves 0 in `deadline` when the word counts no more.
  */
 inline relyOn(c, drift) {

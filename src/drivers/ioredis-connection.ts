@@ -13,6 +13,7 @@ import type {
   ScriptReply,
 } from './driver.ts';
 import type { Lifeline, Lifelines } from './lifeline.ts';
+import type { OneServer } from './one-server.ts';
 
 /** What sends commands: a `Redis` instance, or a `Cluster`. */
 export interface IoredisSender {
@@ -232,6 +233,11 @@ export function send(
   const sent = client.sendCommand(command) as Promise<ScriptReply>;
   isWaiting = true;
   return sent;
+}
+
+/** The same for whole commands. */
+export function sendThrough(client: IoredisSender): OneServer['send'] {
+  return (command, signal) => send(client, String(command[0]), command.slice(1), signal);
 }
 
 /** What is used of a command: the libraries ask it for its bytes whenever they write it to a connection. */

@@ -6,7 +6,7 @@
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
-import { type IoredisClient, openIoredisConnection, send } from './ioredis-connection.ts';
+import { type IoredisClient, openIoredisConnection, sendThrough } from './ioredis-connection.ts';
 import { SentinelPrimary } from './ioredis-sentinel.ts';
 import { OneServerDriver } from './one-server.ts';
 
@@ -29,7 +29,7 @@ export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Pr
     writesOnce: true,
     topology: 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
-    send: (command, signal) => send(client, String(command[0]), command.slice(1), signal),
+    send: sendThrough(client),
     open: (lifelines, events) => openIoredisConnection(client, lifelines, events),
     ...(disconnectClient && { close: disconnectClient }),
   });

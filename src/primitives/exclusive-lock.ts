@@ -24,6 +24,8 @@ function shown<H extends Hold>(hold: LockHold): H {
   return hold as Hold as H;
 }
 
+const NO_OPTIONS: LockOptions = {};
+
 /** What an async function does with what it throws, without the turns it adds to what it returns. */
 function promised<T>(begin: () => Promise<T>): Promise<T> {
   try {
@@ -60,7 +62,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
 
   lock(options?: LockOptions): Promise<H> {
     return promised(() => {
-      const { signal, owner, ...wish } = checkOptions('lock', options);
+      const { signal, owner, ...wish } = options === undefined ? NO_OPTIONS : checkOptions('lock', options);
       const taking = this.takeAs(this.#ownerFor(owner), wish, { waitMs: Number.POSITIVE_INFINITY, signal });
       // A wait without a limit ends with a hold, or with an error.
       return taking as Promise<unknown> as Promise<H>;

@@ -47,6 +47,8 @@ export abstract class ScriptedProtocol implements LockProtocol {
   abstract readonly line: string | null;
   protected readonly wire: Wire;
   protected readonly channel: string;
+  /** What the marks of its owners begin with: spelled once, since every acquisition names one. */
+  readonly #endedPrefix: string;
   readonly #scripts: LockScripts;
 
   constructor(wire: Wire, name: string, scripts: LockScripts, renew: Renew) {
@@ -54,6 +56,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
     this.name = name;
     this.key = wire.rawName(name);
     this.channel = lockChannel(this.key);
+    this.#endedPrefix = endedKey(this.key, '');
     this.renew = renew;
     this.#scripts = scripts;
   }
@@ -69,7 +72,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const keys = { lock: this.key, ended: this.#endedPrefix + owner };
     return this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
   }
 
@@ -85,7 +88,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
 
   end(owner: string, rememberMs: number): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
-    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const keys = { lock: this.key, ended: this.#endedPrefix + owner };
     const args = { owner, publish, channel: this.channel, rememberMs };
     return this.#scripts.end.run(driver, keys, args).then(this.#released);
   }

@@ -9,10 +9,10 @@ import { mayHaveRun } from '../drivers/outcome.ts';
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
+import { Lease } from './lease.ts';
 import { persist, persistCommand } from './persist.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
-import { Term } from './term.ts';
 
 /** An entry of a tenure: what the user's handle stands on. */
 export interface Entry {
@@ -33,8 +33,8 @@ export interface Grant {
   readonly doubtful?: boolean | undefined;
 }
 
-function termOf({ guarded }: TenureProtocol, { sentAt, leaseMs }: Grant): Term {
-  return new Term(guarded?.graceMs ?? Number.POSITIVE_INFINITY, sentAt, leaseMs);
+function leaseOf({ guarded }: TenureProtocol, { sentAt, leaseMs }: Grant): Lease {
+  return new Lease(guarded?.graceMs ?? Number.POSITIVE_INFINITY, sentAt, leaseMs);
 }
 
 /**
@@ -45,7 +45,7 @@ function termOf({ guarded }: TenureProtocol, { sentAt, leaseMs }: Grant): Term {
  */
 export function assertInTime({ clock, leaseClock }: Runtime, protocol: TenureProtocol, grant: Grant): void {
   const { owner, sentAt, leaseMs } = grant;
-  const { deadline } = termOf(protocol, grant);
+  const { deadline } = leaseOf(protocol, grant);
   const { suspendedMs } = leaseClock;
   const now = leaseClock.now();
   if (now < deadline) return;
@@ -71,7 +71,7 @@ export class Tenure {
   readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
-  readonly #term: Term;
+  readonly #lease: Lease;
   /** What the lease clock had added for suspended time when the deadline was last set. */
   #suspendedMs: number;
   #cancelDeadline: CancelTimer | undefined;
@@ -89,7 +89,7 @@ export class Tenure {
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
     this.#beganAt = runtime.clock.now();
-    this.#term = termOf(protocol, grant);
+    this.#lease = leaseOf(protocol, grant);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
     this.#entries = [first];
     runtime.tenures.add(this);
@@ -101,7 +101,7 @@ export class Tenure {
 
   /** Milliseconds that the server still owes it, by the lease that was last confirmed; at least 1. */
   get leaseLeftMs(): number {
-    return Math.max(1, Math.ceil(this.#term.leaseEndsAt - this.#runtime.leaseClock.now()));
+    return Math.max(1, Math.ceil(this.#lease.leaseEndsAt - this.#runtime.leaseClock.now()));
   }
 
   /** Whether an entry without a lease of its own lasts: the watchdog then gives it new leases. */
@@ -126,7 +126,7 @@ export class Tenure {
   /** Milliseconds until the holder must stop relying on it; 0 once lost or released. */
   get remainingMs(): number {
     if (this.#state !== 'held') return 0;
-    return Math.max(0, this.#term.deadline - this.#runtime.leaseClock.now());
+    return Math.max(0, this.#lease.deadline - this.#runtime.leaseClock.now());
   }
 
   /** @throws LeaseLostError when it is lost, also when nothing has noticed yet because the process slept */
@@ -137,15 +137,15 @@ export class Tenure {
 
   /** A lease is being asked for: to be called before it is sent. */
   asked(sentAt: number, leaseMs: number): void {
-    this.#term.asked(sentAt, leaseMs);
+    this.#lease.asked(sentAt, leaseMs);
     if (this.#cancelDeadline === undefined && this.#state === 'held') this.#armDeadline();
   }
 
   /** A lease that was asked for at `sentAt` has been confirmed. */
   prolonged(sentAt: number, leaseMs: number): void {
-    this.#term.confirmed(sentAt, leaseMs);
+    this.#lease.confirmed(sentAt, leaseMs);
     if (this.isStillHeld()) {
-      this.#term.relyOn(sentAt, leaseMs);
+      this.#lease.relyOn(sentAt, leaseMs);
       this.#suspendedMs = this.#runtime.leaseClock.suspendedMs;
       this.renewalFailing = false;
     } else if (this.#state === 'lost') {
@@ -267,7 +267,7 @@ export class Tenure {
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
     if (this.#passed >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
       return false;
-    if (this.#term.deadline - leaseClock.now() < watchdogMs / 2) return false;
+    if (this.#lease.deadline - leaseClock.now() < watchdogMs / 2) return false;
     return this.#runtime.passOn(this, this.protocol.line);
   }
 
@@ -280,11 +280,11 @@ export class Tenure {
     for (const entry of this.#entries) entry.onLost(this.#lost);
     this.#runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
     this.#runtime.look(this.protocol.line);
-    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#term.mayStandOn;
+    const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.#lease.mayStandOn;
     if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {
       // A request whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
       // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.
-      const leftMs = this.#term.endsAt - this.#runtime.leaseClock.now();
+      const leftMs = this.#lease.endsAt - this.#runtime.leaseClock.now();
       this.#runtime.clock.inBackground(Math.max(0, leftMs), () => this.#releaseInBackground());
     }
   }
@@ -298,7 +298,7 @@ export class Tenure {
       this.#state = 'over';
       this.#stopTimers();
     }
-    const { leaseMs, leaseEndsAt } = this.#term;
+    const { leaseMs, leaseEndsAt } = this.#lease;
     return { owner: this.owner, sentAt: leaseEndsAt - leaseMs, leaseMs, token: this.token };
   }
 
@@ -311,7 +311,7 @@ export class Tenure {
   /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
   isStillHeld(now: number = this.#runtime.leaseClock.now()): boolean {
     if (this.#state !== 'held') return false;
-    const { deadline } = this.#term;
+    const { deadline } = this.#lease;
     if (now < deadline) return true;
     const awakeAt = this.#runtime.clock.now() + this.#suspendedMs;
     if (awakeAt < deadline) this.lose('suspended');
@@ -325,7 +325,7 @@ export class Tenure {
   }
 
   #armDeadline(): void {
-    const leftMs = this.#term.deadline - this.#runtime.leaseClock.sendTime();
+    const leftMs = this.#lease.deadline - this.#runtime.leaseClock.sendTime();
     this.#cancelDeadline = this.#runtime.clock.inBackground(Math.max(0, leftMs), () => {
       // Renewals move the deadline, not the timer: most of the time there is just more to wait for.
       if (this.isStillHeld()) this.#armDeadline();
@@ -357,7 +357,7 @@ export class Tenure {
       return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
       // The count is set to what it is by then; after the last release there is nothing to set.
-      this.#runtime.settler.settle(what, this.#term.longestMs, async () => this.isHeld && leave());
+      this.#runtime.settler.settle(what, this.#lease.longestMs, async () => this.isHeld && leave());
       throw error;
     }
   }
@@ -408,7 +408,7 @@ export class Tenure {
     const { clock, commandTimeoutMs } = this.#runtime;
     const what = `release "${protocol.name}"`;
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
-    const rememberMs = this.#doubtful ? barMs(this.#term.longestMs) : this.#runtime.rememberMs;
+    const rememberMs = this.#doubtful ? barMs(this.#lease.longestMs) : this.#runtime.rememberMs;
     const end = () => protocol.end(owner, rememberMs);
     if (guarded !== undefined) {
       return this.#ask(what, async () => {
@@ -429,7 +429,7 @@ export class Tenure {
   }
 
   #releaseInBackground(): void {
-    bar(this.#runtime, this.protocol, this.owner, this.#term.longestMs);
+    bar(this.#runtime, this.protocol, this.owner, this.#lease.longestMs);
   }
 
   #ask<T>(what: string, call: () => Promise<T>): Promise<T> {
