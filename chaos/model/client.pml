@@ -10,6 +10,9 @@ inline endCall(c) {
 
 /* src/drivers/deadline.ts: the call settles without an answer. Its request may still be under way. */
 inline abandonCall(c) {
+#if defined(PLAIN) && !defined(PLAIN_IN_DOUBT)
+  doubt[OWNER(c)] = (call[c] == acquire || call[c] == granted -> 1 : doubt[OWNER(c)]);
+#endif
   if
   :: IS_REQUEST(c) && ROOM(OWNER(c)) -> delay(c)
   :: else
@@ -75,7 +78,7 @@ inline relyOn(c, drift) {
   endCall(c)
 }
 
-/* src/primitives/exclusive-lock.ts, assertInTime of src/runtime/tenure.ts: a grant past its deadline is none. */
+/* src/primitives/lock-acquisition.ts, assertInTime of src/runtime/tenure.ts: a grant past its deadline is none. */
 inline takeGrant(c, drift) {
   relyOn(c, drift);
   if

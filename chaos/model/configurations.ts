@@ -46,6 +46,14 @@ export const CONFIGURATIONS = [
     size: 'large',
   },
   {
+    name: 'lease-plain',
+    what: 'releases leave a marker only where an attempt got no answer; each request is written once',
+    definitions: ['PLAIN', 'LEASE=2', 'LATE=1'],
+    within: 2,
+    states: 5_301_888,
+    size: 'large',
+  },
+  {
     name: 'guard',
     what: 'promotions and restarts, with the guard; the grace is as long as the lease',
     definitions: ['GUARD', 'LEASE=3', 'GRACE=3'],
@@ -141,6 +149,12 @@ export const MISTAKES: readonly Mistake[] = [
     name: 'NO_MARKER',
     what: 'a release leaves no marker: a late copy of the acquire takes the lock',
     configuration: 'lease',
+    breaks: 'ended',
+  },
+  {
+    name: 'PLAIN_IN_DOUBT',
+    what: 'a release leaves no marker though an attempt got no answer',
+    configuration: 'lease-plain',
     breaks: 'ended',
   },
   {

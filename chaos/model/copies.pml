@@ -2,6 +2,13 @@
  * Copies of requests for whose answers no call waits: the network repeated a request, or its call was abandoned.
  */
 
+/* With plain releases, a copy may be one of these. */
+#ifdef PLAIN
+#define LATE_MARKS false
+#else
+#define LATE_MARKS true
+#endif
+
 inline delay(c) {
   lateCopies++;
   lateAcquire[OWNER(c)] = (call[c] == acquire);
@@ -40,7 +47,7 @@ inline deliverLate(c, o) {
     printf("server: a late copy of a reclaim of owner %d: %e\n", o, answer)
 #endif
   :: lateRelease[o] ->
-    runRelease(c, o);
+    runRelease(c, o, LATE_MARKS);
     printf("server: a late copy of the release of owner %d\n", o)
   fi;
   clearAnswer();

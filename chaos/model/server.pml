@@ -113,8 +113,8 @@ inline runReclaim(c, o) {
 }
 #endif
 
-/* lua/lock/release.lua: ends the hold, leaves the marker, and wakes the waiters of the other process. */
-inline runRelease(c, o) {
+/* lua/lock/release.lua, end.lua: ends the hold, leaves the marker if it is told to, wakes the other process. */
+inline runRelease(c, o, marks) {
   if
 #ifdef RELEASE_ANY_OWNER
   :: holder != 0 ->
@@ -128,7 +128,7 @@ inline runRelease(c, o) {
   :: else
   fi;
 #ifndef NO_MARKER
-  ended[o] = 1;
+  ended[o] = (marks -> 1 : ended[o]);
 #endif
 #ifndef GUARD
   over[o] = 1
@@ -151,6 +151,9 @@ inline forget(c, o) {
   if
   :: IS_GONE(c, o) ->
     ended[o] = 0;
+#ifdef PLAIN
+    doubt[o] = 0;
+#endif
 #ifdef GUARD
     replicaEnded[o] = 0;
 #else

@@ -75,6 +75,11 @@ byte nap[2];
 /* Owners whose release is repeated until it is answered. */
 bit releasing[OWNERS];
 
+#ifdef PLAIN
+/* Owners of which an attempt got no answer: a copy of it may come at any time. */
+bit doubt[OWNERS];
+#endif
+
 /* The tasks that believe they hold the lock. */
 bit believes[3];
 

@@ -11,11 +11,13 @@
 --- @arg rememberMs  ms
 --- @returns { 'released', heardBy } as integer | { 'lost' } as word
 --- @include lib/announce
+--- @include lib/in-charge
 --- @include lib/full-memory
 if redis.pcall('HDEL', lock, owner) == 1 then
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   return tell(publish, channel, '0')
 end
+assertInCharge(lock)
 if redis.call('GET', ended) == 'released' then
   return 0
 end

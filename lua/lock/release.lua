@@ -9,7 +9,9 @@
 --- @arg channel  string
 --- @returns { 'released', heardBy } as integer | { 'lost' } as word
 --- @include lib/announce
+--- @include lib/in-charge
 if redis.pcall('HDEL', lock, owner) == 1 then
   return tell(publish, channel, '0')
 end
+assertInCharge(lock)
 return 'lost'

@@ -9,8 +9,10 @@
 --- @arg channel  string
 --- @returns { 'released', heardBy } as integer | { 'lost' } as word
 --- @include lib/announce
+--- @include lib/in-charge
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   return tell(publish, channel, '0')
 end
+assertInCharge(lock)
 return 'lost'

@@ -290,6 +290,14 @@ const grantLease = `local function grantLease(key, leaseMs, undo)
 end
 `;
 
+const inCharge = `local function assertInCharge(key)
+  local removed = redis.pcall('HDEL', key, '')
+  if type(removed) == 'table' and not string.find(removed.err, 'WRONGTYPE', 1, true) then
+    redis.call('HDEL', key, '')
+  end
+end
+`;
+
 const isHold = `local function isHold(field, count, hasExpiry)
   local isOwner = string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%d')
   return string.find(count, '^[1-9]%d*$') and (hasExpiry or isOwner)
@@ -1416,7 +1424,7 @@ export const lockEnd = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/end',
-  sha1: 'b3e012f971d4e6e68f37146da439c009de79232c',
+  sha1: '390cb66dc632777f9b8bda17d048e8aa25e03319',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
@@ -1425,12 +1433,13 @@ export const lockEnd = defineScript<
   },
   words: ['lost'],
   integer: 'released',
-  source: announce + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
+  source: announce + inCharge + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
 local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.pcall('HDEL', lock, owner) == 1 then
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   return tell(publish, channel, '0')
 end
+assertInCharge(lock)
 if redis.call('GET', ended) == 'released' then
   return 0
 end
@@ -1601,7 +1610,7 @@ export const lockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/release',
-  sha1: 'b01e3337996ccec977953bae02a6a81f7bccec16',
+  sha1: '5caa6331655757c45b10b437501b1f5528999b46',
   keys: ({ lock }) => [lock],
   args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
@@ -1610,11 +1619,12 @@ export const lockRelease = defineScript<
   },
   words: ['lost'],
   integer: 'released',
-  source: announce + `local lock = KEYS[1]
+  source: announce + inCharge + `local lock = KEYS[1]
 local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('HDEL', lock, owner) == 1 then
   return tell(publish, channel, '0')
 end
+assertInCharge(lock)
 return 'lost'
 `,
 });
@@ -3619,7 +3629,7 @@ export const simpleLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/release',
-  sha1: '54da91e547d4e6caf50585dcf041e9fe3a508b2e',
+  sha1: 'dd561a35ee7355118afb4cd15f2e28bdd1e83d1b',
   keys: ({ lock }) => [lock],
   args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
@@ -3628,12 +3638,13 @@ export const simpleLockRelease = defineScript<
   },
   words: ['lost'],
   integer: 'released',
-  source: announce + `local lock = KEYS[1]
+  source: announce + inCharge + `local lock = KEYS[1]
 local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('GET', lock) == owner then
   redis.call('DEL', lock)
   return tell(publish, channel, '0')
 end
+assertInCharge(lock)
 return 'lost'
 `,
 });

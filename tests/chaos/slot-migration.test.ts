@@ -103,15 +103,15 @@ describeWithProcess('a slot moves to another node', () => {
     const options: ClientOptions = { ...SHORT, commandTimeoutMs };
 
     /** Two clients each hold a lock of one slot; one of these has moved, the other has not. */
-    async function halfWay(wish: { leaseMs?: number } = {}) {
+    async function halfWay(wish: { leaseMs?: number } = {}, kind: 'getLock' | 'getFairLock' = 'getLock') {
       const [here, to] = nodes();
       const name = await nameOn(cluster, here);
       const client = () => joinCluster(way, cluster, options);
       const holders = [await client(), await client()] as const;
       const events = holders.map(listenTo);
       const holds = [
-        await holders[0].getLock(name).lock(wish),
-        await holders[1].getLock(`{${name}}:stays`).lock(wish),
+        await holders[0][kind](name).lock(wish),
+        await holders[1][kind](`{${name}}:stays`).lock(wish),
       ] as const;
       const move = await cluster.beginMove(cluster.slotOf(name), to);
       await move.migrate(name);
@@ -139,16 +139,23 @@ describeWithProcess('a slot moves to another node', () => {
       }
     });
 
-    it('an unlock goes on until the slot has moved, and frees the lock once', async () => {
+    it('an unlock that names one key goes where that key is by then', async () => {
+      const { other, holds, move } = await halfWay({ leaseMs: 60_000 });
+      for (const hold of holds) expect(await hold.unlock()).toBe(true);
+      await move.finish();
+      for (const { name } of holds) expect(await other.getLock(name).tryLock()).not.toBeNull();
+    });
+
+    it('an unlock that names several goes on until the slot has moved, and frees the lock once', async () => {
       // Nothing but the release ends leases as long as these.
-      const { other, holds, move, from } = await halfWay({ leaseMs: 60_000 });
+      const { other, holds, move, from } = await halfWay({ leaseMs: 60_000 }, 'getFairLock');
       const unlocking = holds.map((hold) => timed(hold.unlock()));
       await past(from + 1.5 * commandTimeoutMs);
       // As after every call that gets no answer in time, its caller is told, and it goes on in the background.
       for (const each of unlocking) expect((await each).error).toBeInstanceOf(HoldfastError);
       await move.finish();
       for (const { name } of holds) {
-        const hold = await other.getLock(name).lock();
+        const hold = await other.getFairLock(name).lock();
         expect(await hold.unlock()).toBe(true);
       }
     });

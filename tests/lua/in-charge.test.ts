@@ -6,12 +6,16 @@ import { describe, expect, it } from 'vitest';
 import {
   fairLockReclaim,
   fencedLockReclaim,
+  lockEnd,
   lockReclaim,
+  lockRelease,
   lockRenew,
   readWriteLockReadReclaim,
   readWriteLockReadRenew,
   readWriteLockWriteReclaim,
+  simpleLockEnd,
   simpleLockReclaim,
+  simpleLockRelease,
   simpleLockRenew,
 } from '../../src/scripts/generated.ts';
 import type { RawArgument, RawConnection } from '../../src/testing/index.ts';
@@ -175,10 +179,28 @@ describeWithProcess('a hold whose lease is long enough as it is', () => {
   });
 });
 
+const RELEASE = { owner: OWNER, publish: 'PUBLISH', channel: 'redisson_lock__channel' };
+
+const RELEASING: Pick<Confirming, 'title' | 'confirm'>[] = [
+  { title: 'lock/release', confirm: (driver, lock) => lockRelease.run(driver, { lock }, RELEASE) },
+  {
+    title: 'lock/end',
+    confirm: (driver, name) => lockEnd.run(driver, keys(name), { ...RELEASE, rememberMs: 1_000 }),
+  },
+  {
+    title: 'simple-lock/release',
+    confirm: (driver, lock) => simpleLockRelease.run(driver, { lock }, RELEASE),
+  },
+  {
+    title: 'simple-lock/end',
+    confirm: (driver, name) => simpleLockEnd.run(driver, keys(name), { ...RELEASE, rememberMs: 1_000 }),
+  },
+];
+
 describeWithProcess('a hold that is not there', () => {
   const reclaiming = CONFIRMING.filter(({ title }) => title.endsWith('reclaim'));
 
-  describe.each(reclaiming)('$title', ({ confirm }) => {
+  describe.each([...reclaiming, ...RELEASING])('$title', ({ confirm }) => {
     it('is not called lost by a replica, which may have been forgotten by time', async () => {
       const server = await ownServer();
       const connection = await openRaw(server.host, server.port);

@@ -1,0 +1,8 @@
+--- Raises what a server answers that may not write: it is not in charge, and must not say that a hold is lost.
+--- Removing a field without a name changes nothing, whatever the key holds.
+local function assertInCharge(key)
+  local removed = redis.pcall('HDEL', key, '')
+  if type(removed) == 'table' and not string.find(removed.err, 'WRONGTYPE', 1, true) then
+    redis.call('HDEL', key, '')
+  end
+end
