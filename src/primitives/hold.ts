@@ -23,7 +23,7 @@ import type { Entry, Tenure } from '../runtime/tenure.ts';
 export interface Hold extends AsyncDisposable {
   /** The name of the lock. */
   readonly name: string;
-  /** The owner field in Redis: `<client id>:<number>`. */
+  /** The owner field in Redis: `<client id>:<number>`. A hold that was passed on has the field of the one before it. */
   readonly owner: string;
   /**
    * Aborts with a `LeaseLostError` before the server can let anyone else in. Not aborted by `unlock()`. Reading the
