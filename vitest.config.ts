@@ -25,6 +25,7 @@ export default defineConfig(({ mode }) => {
           include: files.map((file) => `tests/${file}`),
           exclude: except.map((file) => `tests/${file}`),
           globalSetup: provide.otherServer === undefined ? [] : ['tests/harness/other-server-setup.ts'],
+          setupFiles: provide.passing === 'off' ? ['tests/harness/passing-off.setup.ts'] : [],
           testTimeout: 30_000,
           hookTimeout: 60_000,
           provide,

@@ -27,6 +27,8 @@ declare module 'vitest' {
     topology: Topology;
     /** The version of Redisson that a suite runs beside. */
     redisson: '4.7.0' | '3.52.0' | '3.17.7' | '3.16.8';
+    /** Whether clients pass locks on inside their process when they are not told. */
+    passing: 'on' | 'off';
     /** How often a model is tried with other commands. */
     modelRuns: 'few' | 'many';
     /** The server of a project that does not run at the one all others share. */
@@ -51,6 +53,11 @@ function contract(name: string, tier: Tier, library: Library, topology: Topology
     files: ['contract/contract.suite.ts'],
     provide: { library, topology },
   };
+}
+
+/** The same tests, where no lock is passed on inside a process. */
+function withoutPassing({ name, files, provide }: Project): Project {
+  return { name: `${name}:passing-off`, tier: 'all', files, provide: { ...provide, passing: 'off' } };
 }
 
 /** A project for each library and topology that the behaviour suites run through: all of them, unless told. */
@@ -147,6 +154,37 @@ const LONG_FAULTS = [
   'wall-clock',
 ].map((file) => `chaos/${file}.test.ts`);
 
+/** Behaviour of the locks that are passed on, and of what is made of them. */
+const BEHAVIOUR_OF_PASSED = [
+  'client',
+  'crowd',
+  'locks*',
+  'multi-lock*',
+  'odd-orders*',
+  'passing-on',
+  'web-locks',
+];
+
+/** Models of what is made of them. */
+const MODELS_OF_PASSED = ['multi-lock', 'web-locks'].map((file) => `model/${file}.test.ts`);
+
+/** Faults while tasks of one process wait for each other. */
+const FAULTS_OF_PASSED = [
+  'blip',
+  'doubtful-call',
+  'doubtful-lease',
+  'late-force',
+  'late-grant',
+  'lost-reply',
+  'multi-lock',
+  'outage',
+  'resent',
+  'server-state',
+  'subscriber',
+  'unreachable',
+  'zombie',
+].map((file) => `chaos/${file}.test.ts`);
+
 /** The demo is played whole, by what is here and by what would be published. */
 const DEMOS = ['e2e/demo.test.ts', 'e2e/package.test.ts'];
 
@@ -193,6 +231,15 @@ export const PROJECTS: readonly Project[] = [
   behaviour('node-redis-6', 'all', { library: 'node-redis-6' }),
   behaviour('node-redis-6-cluster', 'all', { library: 'node-redis-6', topology: 'cluster' }),
   behaviour('valkey-glide', 'all', { library: 'valkey-glide' }, ['client', 'locks*', 'semaphore']),
+
+  withoutPassing(behaviour('ioredis-6', 'all', { library: 'ioredis-6' }, BEHAVIOUR_OF_PASSED)),
+  withoutPassing({
+    name: 'model',
+    tier: 'all',
+    files: MODELS_OF_PASSED,
+    provide: { modelRuns: 'few' },
+  }),
+  withoutPassing({ name: 'chaos', tier: 'all', files: FAULTS_OF_PASSED }),
 
   interop('4.7.0', 'standalone', ['locks', 'synchronizers', 'time', 'storm']),
   interop('4.7.0', 'cluster', ['locks', 'synchronizers', 'time', 'storm']),

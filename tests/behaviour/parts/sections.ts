@@ -158,8 +158,11 @@ export function describeSections(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('keeps parallel sections of one process apart when they share nothing', async () => {
-      const client = await context.client();
+    it.each([
+      { title: 'each with a field of its own', passOn: false },
+      { title: 'when the lock is passed on', passOn: true },
+    ])('keeps parallel sections of one process apart when they share nothing, $title', async ({ passOn }) => {
+      const client = await context.client({ passOn });
       const lock = kind.of(client, randomName());
       const room = new Room();
       const holds = await Promise.all(
@@ -172,7 +175,8 @@ export function describeSections(context: Context, kind: Kind): void {
       );
       expect(room.visitors).toEqual(['a', 'b', 'c', 'd']);
       expect(room.most).toBe(1);
-      expect(new Set(holds).size).toBe(4);
+      // What is passed on is one field on the server; how often that happens within its budget is left to chance.
+      if (!passOn) expect(new Set(holds.map(({ owner }) => owner)).size).toBe(4);
     });
 
     it('belongs to one client: inside the section of one, another is a stranger', async () => {
