@@ -268,6 +268,8 @@ export class Tenure {
     if (this.#passed >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
       return false;
     if (this.#lease.deadline - leaseClock.now() < watchdogMs / 2) return false;
+    // Should the next one die, its rivals wait for the longest lease that the former asked for.
+    if (this.#lease.longestMs > watchdogMs) return false;
     return this.#runtime.passOn(this, this.protocol.line);
   }
 

@@ -3,7 +3,7 @@ import type { LeaseLostError } from '../../../../src/errors.ts';
 import type { Waiting } from '../../../../src/runtime/acquire.ts';
 import type { ClientEvents, Report, WarningCode } from '../../../../src/runtime/events.ts';
 import type { AcquireAnswer, LockProtocol, Renew } from '../../../../src/runtime/protocol.ts';
-import { Runtime } from '../../../../src/runtime/runtime.ts';
+import { type PassOn, Runtime } from '../../../../src/runtime/runtime.ts';
 import { type Entry, Tenure } from '../../../../src/runtime/tenure.ts';
 import { WakeChannels } from '../../../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../../../src/telemetry/warnings.ts';
@@ -41,13 +41,13 @@ export class Bench {
   readonly reports = new Reports();
   readonly runtime: Runtime;
 
-  constructor({ watchdogMs = 30_000, commandTimeoutMs = 3_000 } = {}) {
+  constructor({ watchdogMs = 30_000, commandTimeoutMs = 3_000, passOn = false as PassOn | false } = {}) {
     const { clock, driver } = this;
     const { report, takeBack } = this.reports;
     const channels = new WakeChannels('plain');
     const peek = async (keys: readonly string[]) => keys.map(() => -1);
-    const settings = { driver, clock, watchdogMs, commandTimeoutMs, report, takeBack, channels, peek };
-    this.runtime = new Runtime(settings);
+    const times = { watchdogMs, commandTimeoutMs, passOn };
+    this.runtime = new Runtime({ driver, clock, ...times, report, takeBack, channels, peek });
   }
 
   /** A tenure that begins now. */
