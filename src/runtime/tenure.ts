@@ -66,7 +66,7 @@ export class Tenure {
   #entries: readonly Entry[];
   #whenOver: (() => void) | undefined;
   readonly #beganAt: number;
-  /** How often it was passed on. */
+  /** How often it was passed on; infinite when it must not be any more. */
   #passed = 0;
   readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
@@ -198,6 +198,8 @@ export class Tenure {
       this.asked(sentAt, leaseMs);
       const { owner, token } = this;
       const answer = await guarded.reclaim({ owner, count: Math.max(1, this.count), leaseMs, token });
+      // The server is in its grace: who asked it now would be kept out, so nobody gets it without asking.
+      this.#passed = Number.POSITIVE_INFINITY;
       if (answer === 'held') this.prolonged(sentAt, leaseMs);
       else this.lose(answer === 'taken' ? 'failover' : 'notOwner');
       return answer === 'held';

@@ -201,6 +201,16 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
+  it('when its server had forgotten it, in a grace', async () => {
+    const set = setUp();
+    const { tenure, entry } = set.bench.hold(set.guardedLock);
+    set.renewal.answer = async (keys) => keys.map(() => 0);
+    await set.clock.advance(10_500);
+    expect(set.guardedLock.claims).toHaveLength(1);
+    set.renewal.answer = async (keys) => keys.map(() => 1);
+    await expectReleased(set, tenure, entry);
+  });
+
   it('by an inner entry, nor before a change of the count is answered', async () => {
     const { bench, clock, lock, waits } = setUp();
     const { tenure, entry } = bench.hold(lock);
