@@ -102,7 +102,7 @@ export class Gathering {
   async #take(member: ExclusiveLock, waitMs: number): Promise<LockHold | null> {
     const { ownerOn, wish } = this.#quest;
     const limits = { waitMs, signal: this.#stop.signal };
-    return member.takeAs(ownerOn(member.context), { leaseMs: wish.leaseMs }, limits);
+    return member.takeAs(ownerOn(member.context), { leaseMs: wish.leaseMs, isMember: true }, limits);
   }
 
   #keep(hold: LockHold): void {

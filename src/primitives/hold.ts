@@ -56,11 +56,19 @@ export interface Hold extends AsyncDisposable {
 export interface HoldOptions {
   readonly leaseMs?: number | undefined;
   readonly maxHoldMs?: number | undefined;
+  /** A lock of a group is taken and given back with the others: it is not passed on. */
+  readonly isMember?: boolean;
+}
+
+/** Whether a hold has nothing of its own that the next one of its process could not have. */
+export function isPassedOn({ leaseMs, isMember = false }: HoldOptions): boolean {
+  return leaseMs === undefined && !isMember;
 }
 
 export class LockHold implements Hold, Entry {
   readonly name: string;
   readonly renewed: boolean;
+  readonly isPassedOn: boolean;
   readonly #runtime: Runtime;
   readonly #maxHoldMs: number | undefined;
   #tenure: Tenure | undefined;
@@ -69,11 +77,12 @@ export class LockHold implements Hold, Entry {
   #unlocking: Promise<boolean> | undefined;
   #cancelMaxHold: CancelTimer | undefined;
 
-  constructor(runtime: Runtime, name: string, { leaseMs, maxHoldMs }: HoldOptions) {
+  constructor(runtime: Runtime, name: string, wish: HoldOptions) {
     this.#runtime = runtime;
     this.name = name;
-    this.renewed = leaseMs === undefined;
-    this.#maxHoldMs = maxHoldMs;
+    this.renewed = wish.leaseMs === undefined;
+    this.isPassedOn = isPassedOn(wish);
+    this.#maxHoldMs = wish.maxHoldMs;
   }
 
   /** Puts the handle on the tenure it has become an entry of: from here on it is held. */

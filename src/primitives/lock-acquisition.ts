@@ -7,7 +7,7 @@ import { bar, withdraw } from '../runtime/bar.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
 import { assertInTime, Tenure } from '../runtime/tenure.ts';
-import { type HoldOptions, LockHold } from './hold.ts';
+import { type HoldOptions, isPassedOn, LockHold } from './hold.ts';
 import type { LockContext } from './lock-context.ts';
 
 interface Lockable {
@@ -93,7 +93,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   protected override takeOver(tenure: Tenure): LockHold | undefined {
     const { protocol } = tenure;
     const isSame = this.#protocol.isPassedOn && protocol.identity === this.#protocol.identity;
-    if (!isSame || this.#wish.leaseMs !== undefined) return undefined;
+    if (!isSame || !isPassedOn(this.#wish)) return undefined;
     if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
     const asker = this.#asker;

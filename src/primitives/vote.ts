@@ -108,7 +108,7 @@ export async function askForVote(
   const held = owner?.tenureOf(identity);
   using limit = new Limit(runtime.clock, answerMs(soughtMs), signal);
   const [taking] = await Promise.allSettled([
-    (async () => member.takeAs(owner, { leaseMs }, { waitMs: 0, signal: limit.signal }))(),
+    (async () => member.takeAs(owner, { leaseMs, isMember: true }, { waitMs: 0, signal: limit.signal }))(),
   ]);
   // A hold that the owner entered again the server has not forgotten. One that was just being released began anew.
   const isEntered = held !== undefined && owner?.tenureOf(identity) === held;

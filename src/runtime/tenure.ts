@@ -18,6 +18,8 @@ import type { Runtime } from './runtime.ts';
 export interface Entry {
   /** Taken without a lease of its own: the watchdog keeps the tenure alive while this entry lasts. */
   readonly renewed: boolean;
+  /** It needs nothing of its own: who leaves it may hand the tenure to the next waiter of this process. */
+  readonly isPassedOn?: boolean;
   /** Told once when the tenure is lost while this entry lasts. */
   onLost(error: LeaseLostError): void;
 }
@@ -265,7 +267,7 @@ export class Tenure {
    */
   #passOn(left: Entry): boolean {
     const { passOnWithin, clock, leaseClock, watchdog, watchdogMs } = this.#runtime;
-    if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.renewed) return false;
+    if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.isPassedOn) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
     if (this.#passed >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
       return false;

@@ -82,6 +82,10 @@ export class NotingEntry implements Entry {
 
   constructor(readonly renewed: boolean) {}
 
+  get isPassedOn(): boolean {
+    return this.renewed;
+  }
+
   onLost(error: LeaseLostError): void {
     this.losses.push(error);
   }
