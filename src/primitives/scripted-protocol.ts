@@ -96,7 +96,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
   readonly #released = (reply: Awaited<ReturnType<typeof lockRelease.run>>): ReleaseAnswer => {
     if (reply.status === 'lost') return 'lost';
     this.wire.announced(reply.heardBy >= 0 ? 1 : 0);
-    return this.wire.isHeardByAll && reply.heardBy >= 0 ? reply.heardBy : 'released';
+    return this.wire.isHeardByAll || reply.heardBy < 0 ? reply.heardBy : 'released';
   };
 
   async holders(): Promise<readonly string[]> {

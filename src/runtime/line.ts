@@ -109,8 +109,12 @@ export class Line implements Polled {
       return;
     }
     const own = this.#listening === undefined ? 0 : 1;
+    const isTold = answer === 'released' || answer >= own;
+    // No message of ours is to come: the next one tells of somebody else's release.
+    if (!isTold) this.#ownMessages = 0;
     this.#courtesy ??= new Courtesy();
-    const standBackMs = this.#courtesy.released(answer === 'released' ? 1 : answer - own);
+    const isKnown = answer !== 'released' && answer >= 0;
+    const standBackMs = this.#courtesy.released(isKnown ? answer - own : 1);
     if (standBackMs === 0) this.wake();
     else this.#lookIn(standBackMs);
   }

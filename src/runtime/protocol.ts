@@ -24,7 +24,10 @@ export type AcquireAnswer =
   | { readonly status: 'busy'; readonly remainingMs: number }
   | { readonly status: 'ended' };
 
-/** What a release was answered: released, as a number where it is known how many heard of it; or nothing was left. */
+/**
+ * What a release was answered: released, as a number where it is known how many heard of it, -1 where the server
+ * refused to tell anybody; or nothing was left.
+ */
 export type ReleaseAnswer = number | 'released' | 'lost';
 
 /** What the server says of a lock. */

@@ -300,6 +300,68 @@ describe('Line', () => {
     expect(next.turns).toBe(2);
   });
 
+  describe('a release of this process', () => {
+    async function listening() {
+      const { clock, driver, line } = setUp();
+      const [head] = join(line, 1) as [NotingWaiter];
+      line.listenTo('a');
+      await clock.advance(0);
+      line.attempting();
+      line.foundBusy(5_000);
+      line.pause();
+      const hear = () => driver.connection.events.onMessage('a', '0');
+      return { clock, line, head, hear };
+    }
+
+    it('is no news to itself; the next message is', async () => {
+      const { line, head, hear } = await listening();
+      line.releasing();
+      line.released(2);
+      hear();
+      expect(head.turns).toBe(0);
+      hear();
+      expect(head.turns).toBe(1);
+    });
+
+    it('may be heard of before it is answered', async () => {
+      const { line, head, hear } = await listening();
+      line.releasing();
+      hear();
+      line.released(2);
+      expect(head.turns).toBe(0);
+      hear();
+      expect(head.turns).toBe(1);
+    });
+
+    it('that was not announced leaves every message news', async () => {
+      const { line, head, hear } = await listening();
+      line.releasing();
+      line.released(-1);
+      expect(head.turns).toBe(0);
+      hear();
+      expect(head.turns).toBe(1);
+    });
+
+    it('has the head look after 5 ms when others may have heard of it and none comes', async () => {
+      for (const heardBy of [2, -1, undefined]) {
+        const { clock, line, head } = await listening();
+        line.releasing();
+        line.released(heardBy);
+        await clock.advance(4);
+        expect(head.turns).toBe(0);
+        await clock.advance(1);
+        expect(head.turns).toBe(1);
+      }
+    });
+
+    it('that only this process heard of lets the head go on at once', async () => {
+      const { line, head } = await listening();
+      line.releasing();
+      line.released(1);
+      expect(head.turns).toBe(1);
+    });
+  });
+
   it('is woken by a message', async () => {
     const { clock, driver, line } = setUp();
     const [head] = join(line, 1);
