@@ -12,7 +12,8 @@ import { eventually } from '../harness/wait.ts';
 import type { HoldsSettings } from './children/holds.ts';
 import { arena, join, SLACK_MS, timed } from './support/arena.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
-import { KINDS, type Kind, LAYOUTS, LOCK } from './support/kinds.ts';
+import { KINDS, type Kind, LAYOUTS, LOCK, PASSED_ON } from './support/kinds.ts';
+import { UNHURRIED } from './support/passed-on.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
@@ -24,7 +25,7 @@ async function holder(
   kind: Kind,
   name: string,
   options: ClientOptions,
-  blockMs = 0,
+  { blockMs = 0, isPassedOn = false } = {},
 ): Promise<{ child: TestChild; owner: string }> {
   const { host, port } = server;
   const settings: HoldsSettings = {
@@ -32,8 +33,9 @@ async function holder(
     place: { host, port },
     kind: kind.title,
     name,
-    options,
+    options: { ...options, passOn: UNHURRIED },
     blockMs,
+    isPassedOn,
   };
   const child = spawnChild(SCRIPT, { args: [JSON.stringify(settings)] });
   const { held } = await firstWord(child, ({ held }) => held !== undefined);
@@ -45,20 +47,27 @@ function isStopped(pid: number): boolean {
 }
 
 describeWithProcess('the holder is killed', () => {
-  it.each(KINDS)('SIGKILL: who waits for $title is in when the lease is over', async (kind) => {
-    const { server } = await arena();
-    const name = randomName();
-    const { child, owner } = await holder(server, kind, name, { watchdogMs: 2_000 });
-    const waiting = kind.get(await join('Holdfast.connect', server), name).lock();
-    child.kill('SIGKILL');
-    expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(await kind.holderOn(server, name)).toBe(owner);
-    const remainingMs = Number(await server.command('PTTL', name));
-    const { tookMs, value } = await timed(waiting);
-    expect(tookMs).toBeLessThan(remainingMs + SLACK_MS);
-    expect(tookMs).toBeGreaterThan(remainingMs - 100);
-    expect(await kind.holderOn(server, name)).toBe((value as { owner: string }).owner);
-  });
+  const cases = [
+    ...KINDS.map((kind) => ({ kind, title: kind.title, isPassedOn: false })),
+    ...PASSED_ON.map((kind) => ({ kind, title: `${kind.title}, passed on`, isPassedOn: true })),
+  ];
+  it.each(cases)(
+    'SIGKILL: who waits for $title is in when the lease is over',
+    async ({ kind, isPassedOn }) => {
+      const { server } = await arena();
+      const name = randomName();
+      const { child, owner } = await holder(server, kind, name, { watchdogMs: 2_000 }, { isPassedOn });
+      const waiting = kind.get(await join('Holdfast.connect', server), name).lock();
+      child.kill('SIGKILL');
+      expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      expect(await kind.holderOn(server, name)).toBe(owner);
+      const remainingMs = Number(await server.command('PTTL', name));
+      const { tookMs, value } = await timed(waiting);
+      expect(tookMs).toBeLessThan(remainingMs + SLACK_MS);
+      expect(tookMs).toBeGreaterThan(remainingMs - 100);
+      expect(await kind.holderOn(server, name)).toBe((value as { owner: string }).owner);
+    },
+  );
 });
 
 describeWithProcess('the holder does not run for longer than its lease', () => {
@@ -66,29 +75,40 @@ describeWithProcess('the holder does not run for longer than its lease', () => {
     { kind, title: 'SIGSTOP, then SIGCONT', order: { order: 'stop' } },
     { kind, title: 'an event loop that is blocked', order: { order: 'block', ms: 2_500 } },
   ]);
-  it.each(cases)('$title: told on the first line after, $kind.title', async ({ kind, order }) => {
-    const { server } = await arena();
-    const name = randomName();
-    const { child } = await holder(server, kind, name, { watchdogMs: 1_500 });
-    const rival = kind.get(await join('Holdfast.connect', server), name);
-    child.send(order);
-    const theirs = await rival.lock();
-    if (order.order === 'stop') {
-      expect(isStopped(child.pid)).toBe(true);
-      child.kill('SIGCONT');
-    }
-    const first = await child.next(({ asserted }) => asserted !== undefined);
-    expect(first).toEqual({ asserted: 'ERR_LEASE_LOST', remainingMs: 0 });
-    expect(await child.next(({ aborted }) => aborted !== undefined)).toEqual({ aborted: true });
-    expect(child.messages).toContainEqual({ lost: 'expired' });
-    child.send({ order: 'unlock' });
-    expect(await child.next(({ unlocked }) => unlocked !== undefined)).toEqual({ unlocked: false });
-    // The child's release in the background has been and gone once its owner is marked as ended.
-    await eventually(async () => ((await server.command('KEYS', 'redisson_unlock_latch:*')) as string[])[0]);
-    theirs.assertHeld();
-    expect(await kind.holderOn(server, name)).toBe(theirs.owner);
-    expect(await theirs.unlock()).toBe(true);
-  });
+  const passed = PASSED_ON.map((kind) => ({
+    kind,
+    title: 'SIGSTOP, then SIGCONT, after the lock was passed on',
+    order: { order: 'stop' },
+    isPassedOn: true,
+  }));
+  it.each([...cases.map((each) => ({ ...each, isPassedOn: false })), ...passed])(
+    '$title: told on the first line after, $kind.title',
+    async ({ kind, order, isPassedOn }) => {
+      const { server } = await arena();
+      const name = randomName();
+      const { child } = await holder(server, kind, name, { watchdogMs: 1_500 }, { isPassedOn });
+      const rival = kind.get(await join('Holdfast.connect', server), name);
+      child.send(order);
+      const theirs = await rival.lock();
+      if (order.order === 'stop') {
+        expect(isStopped(child.pid)).toBe(true);
+        child.kill('SIGCONT');
+      }
+      const first = await child.next(({ asserted }) => asserted !== undefined);
+      expect(first).toEqual({ asserted: 'ERR_LEASE_LOST', remainingMs: 0 });
+      expect(await child.next(({ aborted }) => aborted !== undefined)).toEqual({ aborted: true });
+      expect(child.messages).toContainEqual({ lost: 'expired' });
+      child.send({ order: 'unlock' });
+      expect(await child.next(({ unlocked }) => unlocked !== undefined)).toEqual({ unlocked: false });
+      // The child's release in the background has been and gone once its owner is marked as ended.
+      await eventually(
+        async () => ((await server.command('KEYS', 'redisson_unlock_latch:*')) as string[])[0],
+      );
+      theirs.assertHeld();
+      expect(await kind.holderOn(server, name)).toBe(theirs.owner);
+      expect(await theirs.unlock()).toBe(true);
+    },
+  );
 
   it.each([50, 80])(
     'an event loop blocked for %i percent of the lease: kept and renewed first thing',
@@ -96,7 +116,8 @@ describeWithProcess('the holder does not run for longer than its lease', () => {
       const { server } = await arena();
       const name = randomName();
       const watchdogMs = 3_000;
-      const { child, owner } = await holder(server, LOCK, name, { watchdogMs }, (watchdogMs * share) / 100);
+      const blockMs = (watchdogMs * share) / 100;
+      const { child, owner } = await holder(server, LOCK, name, { watchdogMs }, { blockMs });
       const waiting = (await join('Holdfast.connect', server)).getLock(name).lock();
       expect(await child.next(({ asserted }) => asserted !== undefined)).toMatchObject({ asserted: 'held' });
       await eventually(

@@ -1,6 +1,7 @@
 /** Takes a lock, tells, and does to itself what it is ordered to. */
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { KINDS } from '../support/kinds.ts';
+import { kindCalled } from '../support/kinds.ts';
+import { passedOn } from '../support/passed-on.ts';
 import { openWay, type Place, type Way } from '../support/ways.ts';
 
 export interface HoldsSettings {
@@ -11,15 +12,16 @@ export interface HoldsSettings {
   readonly options: object;
   /** How long to block the event loop as soon as the lock is held; 0 for not at all. */
   readonly blockMs?: number;
+  /** Whether another task of this process takes the lock first, and hands it on. */
+  readonly isPassedOn?: boolean;
 }
 
 const settings = JSON.parse(process.argv[2] as string) as HoldsSettings;
 const { client } = await openWay(settings.way, settings.place, settings.options);
-const lock = KINDS.find(({ title }) => title === settings.kind)?.get(client, settings.name);
-if (lock === undefined) throw new Error(`No kind called ${settings.kind}`);
+const lock = kindCalled(settings.kind).get(client, settings.name);
 client.on('stalled', ({ lateMs }) => tell({ stalledMs: lateMs }));
 
-const hold = await lock.lock();
+const hold = settings.isPassedOn ? (await passedOn(lock)).hold : await lock.lock();
 hold.signal.addEventListener('abort', () => tell({ lost: hold.signal.reason.reason }));
 
 /** What the code that runs next finds, before any timer could fire. */

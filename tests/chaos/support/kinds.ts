@@ -6,7 +6,7 @@ import * as scripts from '../../../src/scripts/generated.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 
 export interface Kind {
-  readonly title: 'getLock' | 'getSpinLock' | 'getFencedLock' | 'getSimpleLock';
+  readonly title: 'getLock' | 'getNonReentrantLock' | 'getSpinLock' | 'getFencedLock' | 'getSimpleLock';
   get(client: Holdfast, name: string): Lock;
   /** The owner that the server has under the name, or null. */
   holderOn(server: TestServer, name: string): Promise<string | null>;
@@ -48,6 +48,12 @@ const hash: Pick<Kind, 'holderOn' | 'countOn' | 'requests'> = {
 
 export const LOCK: Kind = { title: 'getLock', get: (client, name) => client.getLock(name), ...hash };
 
+const NON_REENTRANT: Kind = {
+  title: 'getNonReentrantLock',
+  get: (client, name) => client.getNonReentrantLock(name),
+  ...hash,
+};
+
 const SPIN: Kind = { title: 'getSpinLock', get: (client, name) => client.getSpinLock(name), ...hash };
 
 const FENCED: Kind = {
@@ -77,6 +83,14 @@ const SIMPLE: Kind = {
 export const KINDS: readonly Kind[] = [LOCK, SPIN, FENCED, SIMPLE];
 /** The layouts on the server, where the way of waiting makes no difference. */
 export const LAYOUTS: readonly Kind[] = [LOCK, SIMPLE];
+/** Those that a release hands to the next waiter of its process. */
+export const PASSED_ON: readonly Kind[] = [LOCK, NON_REENTRANT, SIMPLE];
+
+export function kindCalled(title: string): Kind {
+  const found = [...KINDS, NON_REENTRANT].find((kind) => kind.title === title);
+  if (found === undefined) throw new Error(`No kind called ${title}`);
+  return found;
+}
 
 /** Makes the server know every script, so that each step is one request. */
 export async function loadScripts(server: TestServer): Promise<void> {
