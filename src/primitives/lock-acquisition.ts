@@ -22,6 +22,11 @@ export interface Asker {
   remember(tenure?: Tenure): void;
 }
 
+/** What the tenure does in the end. It must not keep the acquisition, its line and its promise while the lock is held. */
+function forgetting(asker: Asker | undefined): (() => void) | undefined {
+  return asker && (() => asker.remember());
+}
+
 export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   readonly #isShared: boolean;
   readonly #protocol: LockProtocol;
@@ -83,9 +88,8 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     const grant = { owner: this.#owner, sentAt: this.#sentAt, leaseMs: this.#leaseMs, token, doubtful };
     assertInTime(this.runtime, this.#protocol, grant);
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
-    const asker = this.#asker;
-    const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, asker && (() => asker.remember()));
-    asker?.remember(tenure);
+    const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, forgetting(this.#asker));
+    this.#asker?.remember(tenure);
     return hold.standOn(tenure);
   }
 
@@ -96,9 +100,8 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     if (!isSame || !isPassedOn(this.#wish)) return undefined;
     if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
-    const asker = this.#asker;
-    tenure.passTo(hold, asker && (() => asker.remember()));
-    asker?.remember(tenure);
+    tenure.passTo(hold, forgetting(this.#asker));
+    this.#asker?.remember(tenure);
     return hold.standOn(tenure);
   }
 
