@@ -192,6 +192,7 @@ export const PROJECTS: readonly Project[] = [
   { name: 'unit', tier: 'unit', files: ['unit/**/*.test.ts'] },
   { name: 'lua', tier: 'default', files: LUA },
   { name: 'kit', tier: 'default', files: ['kit/*.test.ts'] },
+  { name: 'counts', tier: 'default', files: ['counts/*.test.ts'] },
   { name: 'harness', tier: 'all', files: ['harness/*.test.ts'] },
   { name: 'nemesis', tier: 'all', files: ['nemesis/*.test.ts'] },
   { name: 'mutants', tier: 'all', files: ['mutants/*.test.ts'] },

@@ -1,0 +1,164 @@
+/**
+ * What holdfast may cost, in figures that a machine's speed does not change.
+ *
+ * A number is exact: a figure that grew fails the check, and one that shrank does too, so that this table stays true and
+ * what was won stays won. To accept a change, write the new figure here; the commit says why it is worth it.
+ *
+ * Promises include those of the caller's own awaits, and what ioredis makes: 4 of the 21 of a lock's cycle belong to the
+ * async function that counts. Only sizes are bounds, because versions of Node.js lay objects out differently.
+ */
+import type { Budget } from './support/compare.ts';
+
+/** One cycle, when all code is warm: two scripts, and what they call. */
+export const CYCLES = {
+  'lock() and unlock()': {
+    'server: EVALSHA': 2,
+    'server: EXISTS': 1,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: HDEL': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 403,
+    'bytes read': 14,
+    promises: 21,
+    timers: 2,
+  },
+  'withLock()': {
+    'server: EVALSHA': 2,
+    'server: EXISTS': 1,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: HDEL': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 403,
+    'bytes read': 14,
+    promises: 37,
+    timers: 2,
+  },
+  'a fenced lock': {
+    'server: EVALSHA': 2,
+    'server: EXISTS': 2,
+    'server: TIME': 1,
+    'server: GET': 1,
+    'server: SET': 1,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: HDEL': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 482,
+    'bytes read': 41,
+    promises: 21,
+    timers: 2,
+  },
+  'a fair lock': {
+    'server: EVALSHA': 2,
+    'server: TIME': 2,
+    'server: LINDEX': 2,
+    'server: LPOS': 1,
+    'server: EXISTS': 1,
+    'server: HEXISTS': 2,
+    'server: HGET': 3,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: PTTL': 1,
+    'server: HDEL': 1,
+    'server: ZREM': 1,
+    'server: SET': 1,
+    'server: DEL': 1,
+    'bytes written': 789,
+    'bytes read': 36,
+    promises: 23,
+    timers: 2,
+  },
+  'a read lock': {
+    'server: EVALSHA': 2,
+    'server: EXISTS': 2,
+    'server: HEXISTS': 1,
+    'server: HGET': 1,
+    'server: HLEN': 1,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: PTTL': 2,
+    'server: SET': 2,
+    'server: HDEL': 1,
+    'server: DEL': 2,
+    'server: ZREVRANGE': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 680,
+    'bytes read': 36,
+    promises: 25,
+    timers: 2,
+  },
+  'a guarded lock': {
+    'server: EVALSHA': 2,
+    'server: EXISTS': 1,
+    'server: GET': 1,
+    'server: SET': 1,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: HDEL': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 529,
+    'bytes read': 14,
+    promises: 24,
+    timers: 3,
+  },
+  'a semaphore': {
+    'server: EVALSHA': 2,
+    'server: GET': 3,
+    'server: DECRBY': 1,
+    'server: INCRBY': 1,
+    'server: SET': 2,
+    'server: DEL': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 456,
+    'bytes read': 37,
+    promises: 28,
+    timers: 3,
+  },
+} satisfies Record<string, Budget>;
+
+/** One change of hands while somebody waits. */
+export const HAND_OVERS = {
+  // Two cycles, one of which begins with two attempts in vain: before it listens, and after.
+  'handed over to another client': {
+    'server: EVALSHA': 6,
+    'server: EXISTS': 4,
+    'server: HEXISTS': 2,
+    'server: PTTL': 2,
+    'server: HSET': 2,
+    'server: PEXPIRE': 2,
+    'server: HDEL': 2,
+    'server: PUBLISH': 2,
+    'bytes written': 1_248,
+    'bytes read': 44,
+    promises: 60,
+    timers: 9,
+  },
+  // The server hears nothing of it.
+  'passed on inside the process': { promises: 6, timers: 1 },
+} satisfies Record<string, Budget>;
+
+/** The objects on the heap that each of many adds, by class, while it lasts; `bytes` are theirs alone. */
+export const CROWDS = {
+  'a hold': { LockHold: 1, Tenure: 1, Term: 1, Set: 1, bytes: { atMost: 420 } },
+  // The object is what the caller wished for.
+  'a waiter behind others': {
+    LockAcquisition: 1,
+    Object: 1,
+    Promise: 1,
+    functions: 2,
+    bytes: { atMost: 570 },
+  },
+  'a lock that is waited for': {
+    LockAcquisition: 1,
+    Line: 1,
+    Object: 4,
+    Promise: 2,
+    Set: 1,
+    functions: 7,
+    bytes: { atMost: 1_400 },
+  },
+} satisfies Record<string, Budget>;
+
+export type Scene = keyof typeof CYCLES | keyof typeof HAND_OVERS | keyof typeof CROWDS;

@@ -1,0 +1,37 @@
+/** Counts in a process of its own, where nothing else makes promises, and tells the figures of the scenes it is given. */
+import { Redis } from 'ioredis';
+import { tell } from '../../harness/in-child.ts';
+import type { Scene as Title } from '../budget.ts';
+import type { Figures } from '../support/compare.ts';
+import { costOfHold, costOfWaitedFor, costOfWaiter } from '../support/crowds.ts';
+import { costOfCycle, type Scene } from '../support/cycles.ts';
+import { Meter } from '../support/meter.ts';
+import { openFree, openHandedOver, openPassedOn, openPermit, openSection } from '../support/scenes.ts';
+
+const [url, scenes] = process.argv.slice(2) as [string, string];
+const server = new Redis(url);
+const meter = new Meter();
+
+/** A server that has just started lets nobody in for one grace. */
+const GUARDED = { watchdogMs: 1_000, guard: { graceMs: 1_000 } };
+
+const cycle = async (scene: Scene | Promise<Scene>) => costOfCycle(await scene, server, meter);
+
+/** Each is opened when those before it are closed. */
+const SCENES: Record<Title, () => Promise<Figures>> = {
+  'lock() and unlock()': () => cycle(openFree(url, (client) => client.getLock('counts'))),
+  'withLock()': () => cycle(openSection(url)),
+  'a fenced lock': () => cycle(openFree(url, (client) => client.getFencedLock('counts:fenced'))),
+  'a fair lock': () => cycle(openFree(url, (client) => client.getFairLock('counts'))),
+  'a read lock': () => cycle(openFree(url, (client) => client.getReadWriteLock('counts').readLock())),
+  'a guarded lock': () => cycle(openFree(url, (client) => client.getLock('counts'), GUARDED)),
+  'a semaphore': () => cycle(openPermit(url)),
+  'handed over to another client': () => cycle(openHandedOver(url, meter)),
+  'passed on inside the process': () => cycle(openPassedOn(url)),
+  'a hold': () => costOfHold(url),
+  'a waiter behind others': () => costOfWaiter(url),
+  'a lock that is waited for': () => costOfWaitedFor(url, server),
+};
+
+for (const scene of JSON.parse(scenes) as Title[]) tell({ scene, counted: await SCENES[scene]() });
+server.disconnect();
