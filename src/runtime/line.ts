@@ -75,6 +75,9 @@ export class Line implements Polled {
    */
   leave(waiter: Waiter): void {
     const { next, previous } = waiter;
+    // Otherwise whatever keeps a waiter that has left keeps all that came after it.
+    waiter.next = undefined;
+    waiter.previous = undefined;
     if (next === undefined) this.#tail = previous;
     else next.previous = previous;
     if (previous !== undefined) {

@@ -77,6 +77,16 @@ describe('Line', () => {
     expect(other.emptied).toBe(1);
   });
 
+  it('lets who left keep nobody who came later: a line that never ends would never be freed', () => {
+    const { line } = setUp();
+    const waiters = join(line, 3);
+    for (const waiter of [1, 0, 2].map((index) => waiters[index] as NotingWaiter)) {
+      line.leave(waiter);
+      expect(waiter.next).toBeUndefined();
+      expect(waiter.previous).toBeUndefined();
+    }
+  });
+
   it('passes over who left from the middle, and from the end', async () => {
     const { clock, line } = setUp();
     const waiters = join(line, 4) as [NotingWaiter, NotingWaiter, NotingWaiter, NotingWaiter];
