@@ -1,7 +1,7 @@
 /**
  * holdfast with its default settings, on both client libraries, and its other primitives on ioredis.
  */
-import { Holdfast, type Lock } from '../../src/index.ts';
+import { type ClientOptions, Holdfast, type Lock } from '../../src/index.ts';
 import { connectIoredis, connectNodeRedis } from './clients.ts';
 import type { Connection, Contestant, Section, Use } from './contestant.ts';
 
@@ -13,8 +13,12 @@ function using(lock: Pick<Lock, 'lock'>): Use {
   };
 }
 
-async function onIoredis(url: string, lock: (client: Holdfast, key: string) => Use): Promise<Connection> {
-  const client = Holdfast.from(await connectIoredis(url));
+async function onIoredis(
+  url: string,
+  lock: (client: Holdfast, key: string) => Use,
+  options: ClientOptions = {},
+): Promise<Connection> {
+  const client = Holdfast.from(await connectIoredis(url), options);
   return { lock: (key) => lock(client, key) };
 }
 
@@ -24,15 +28,23 @@ export const holdfastOnIoredis: Contestant = {
   ...shared,
   id: 'holdfast-ioredis',
   title: 'holdfast (ioredis)',
-  note: '`Holdfast.from(redis)` with default options, `getLock()`, `lock()` and `unlock()`',
+  note: '`Holdfast.from(redis)` with default options, which pass the lock on inside a process, `getLock()`, `lock()` and `unlock()`',
   connect: (url) => onIoredis(url, (client, key) => using(client.getLock(key))),
+};
+
+export const holdfastWithoutPassOn: Contestant = {
+  ...shared,
+  id: 'holdfast-no-pass-on',
+  title: 'holdfast, passOn: false',
+  note: 'as on ioredis with `passOn: false`: every hand-over is a release at the server and an acquisition there',
+  connect: (url) => onIoredis(url, (client, key) => using(client.getLock(key)), { passOn: false }),
 };
 
 export const holdfastOnNodeRedis: Contestant = {
   ...shared,
   id: 'holdfast-node-redis',
   title: 'holdfast (node-redis)',
-  note: 'the same through node-redis',
+  note: 'as on ioredis, through node-redis',
   connect: async (url) => {
     const client = Holdfast.from(await connectNodeRedis(url));
     return { lock: (key) => using(client.getLock(key)) };

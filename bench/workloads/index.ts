@@ -1,7 +1,7 @@
 /**
  * All workloads, in the order of the report.
  */
-import { ALL, LOCKS, PRIMITIVES } from '../contestants/index.ts';
+import { ALL, PRIMITIVES, QUEUED } from '../contestants/index.ts';
 import { A_CORE_EACH, ONE_CORE } from '../machine/stage.ts';
 import { burst } from './burst.ts';
 import { CLIENT_CPU, CYCLES, JAIN_PROCESSES, JAIN_TASKS, SERVER_CPU, WALL, WORST_WAIT } from './columns.ts';
@@ -44,7 +44,7 @@ export const WORKLOADS: readonly Workload[] = [
   cyclesWorkload({
     id: 'W3',
     title: '100 tasks of one process on one key, one turn of the event loop inside',
-    contestants: LOCKS,
+    contestants: QUEUED,
     columns: [CYCLES, JAIN_TASKS, WORST_WAIT],
     processes: 1,
     cores: A_CORE_EACH,
@@ -53,7 +53,7 @@ export const WORKLOADS: readonly Workload[] = [
   cyclesWorkload({
     id: 'W4',
     title: '4 processes with 8 tasks each on one key, a GET and a SET inside',
-    contestants: LOCKS,
+    contestants: QUEUED,
     columns: [CYCLES, JAIN_PROCESSES, JAIN_TASKS, WORST_WAIT],
     processes: 4,
     order: { tasks: 8, keys: 'one', inside: 'get and set' },
