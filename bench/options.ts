@@ -12,7 +12,8 @@ export const HELP = `npm run bench                      everything, three times;
 npm run bench -- --quick           everything once and shortly: shows that it works, in two minutes
 npm run bench -- --only W3,W4      some workloads
 npm run bench -- --list            workloads and contestants
-npm run bench -- --out dir         where the report goes; bench/results
+npm run bench -- --out dir         where the report goes. Without it a run of everything writes into
+                                   bench/results; a quick one and a part only show their figures here
 `;
 
 export interface Options {
@@ -20,7 +21,8 @@ export interface Options {
   readonly workloads: readonly Workload[];
   readonly wantsList: boolean;
   readonly wantsHelp: boolean;
-  readonly out: string;
+  /** Undefined when no report is written: a part, or a quick run, must not replace the report of a whole one. */
+  readonly out: string | undefined;
 }
 
 function select(only: string): Workload[] {
@@ -40,14 +42,15 @@ export function readOptions(args: readonly string[]): Options {
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
       only: { type: 'string' },
-      out: { type: 'string', default: join(BENCH, 'results') },
+      out: { type: 'string' },
     },
   });
+  const isWhole = !values.quick && values.only === undefined;
   return {
     pace: values.quick ? QUICK : FULL,
     workloads: values.only === undefined ? WORKLOADS : select(values.only),
     wantsList: values.list,
     wantsHelp: values.help,
-    out: values.out,
+    out: values.out ?? (isWhole ? join(BENCH, 'results') : undefined),
   };
 }

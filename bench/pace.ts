@@ -4,12 +4,13 @@
 export interface Pace {
   readonly name: 'full' | 'quick';
   readonly repetitions: number;
-  /** How often a disturbed measurement is made again. */
+  /** How often a disturbed measurement is made again. Where it never is, nothing is measured to notice it either. */
   readonly again: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
   readonly handovers: number;
-  /** When a burst is given up. */
+  /** How many want the lock at once in a burst, and when it is given up. */
+  readonly burstTasks: number;
   readonly burstMs: number;
   readonly guardRounds: number;
   readonly holds: number;
@@ -28,6 +29,7 @@ export const FULL: Pace = {
   warmUpMs: 1_000,
   measureMs: 2_000,
   handovers: 50,
+  burstTasks: 1_000,
   burstMs: 10_000,
   guardRounds: 60,
   holds: 100_000,
@@ -41,13 +43,14 @@ export const QUICK: Pace = {
   name: 'quick',
   repetitions: 1,
   again: 0,
-  warmUpMs: 150,
-  measureMs: 250,
-  handovers: 5,
-  burstMs: 2_000,
-  guardRounds: 10,
+  warmUpMs: 100,
+  measureMs: 150,
+  handovers: 3,
+  burstTasks: 100,
+  burstMs: 1_500,
+  guardRounds: 8,
   holds: 10_000,
   watchdogMs: 3_000,
   renewalsMs: 2_000,
-  idleMs: 5_000,
+  idleMs: 2_000,
 };

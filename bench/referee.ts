@@ -20,11 +20,11 @@ const OTHER_LOAD = 0.05;
 const WITHIN_MS = 120_000;
 
 export class Referee {
-  readonly #probe: Probe;
+  readonly #probe: Probe | undefined;
   readonly #pace: Pace;
-  #lastProbe = Number.NaN;
+  #lastProbe: number | undefined;
 
-  constructor(probe: Probe, pace: Pace) {
+  constructor(probe: Probe | undefined, pace: Pace) {
     this.#probe = probe;
     this.#pace = pace;
   }
@@ -37,9 +37,8 @@ export class Referee {
   }
 
   async #once(workload: Workload, contestant: Contestant) {
-    if (Number.isNaN(this.#lastProbe)) this.#lastProbe = await this.#probe.measure();
-    const before = this.#lastProbe;
-    const load = new OtherLoad([process.pid, ...this.#probe.pids]);
+    const before = this.#lastProbe ?? (await this.#probe?.measure());
+    const load = new OtherLoad([process.pid, ...(this.#probe?.pids ?? [])]);
     const stage = await Stage.open();
     let figures: Figures;
     let otherLoad: number;
@@ -48,9 +47,9 @@ export class Referee {
       otherLoad = load.share(stage.pids);
     } finally {
       await stage.close();
-      this.#lastProbe = await this.#probe.measure();
+      this.#lastProbe = await this.#probe?.measure();
     }
-    const difference = Math.abs(this.#lastProbe / before - 1);
+    const difference = Math.abs((this.#lastProbe ?? 1) / (before ?? 1) - 1);
     return { figures, isDisturbed: difference > PROBE_DIFFERENCE || otherLoad > OTHER_LOAD };
   }
 

@@ -4,9 +4,9 @@
  *
  * Compiled before it runs: a loader that rewrites functions would be measured along.
  */
-import { ALL, PRIMITIVES } from './contestants/index.ts';
+import { CONTESTANTS } from './contestants/index.ts';
 import { Probe } from './machine/probe.ts';
-import { HELP, readOptions } from './options.ts';
+import { HELP, type Options, readOptions } from './options.ts';
 import type { Pace } from './pace.ts';
 import { installPackages } from './players/install.ts';
 import { whyMissing } from './players/start.ts';
@@ -34,7 +34,7 @@ async function findMissing(workloads: readonly Workload[]): Promise<Missing[]> {
 }
 
 async function measureAll(rows: readonly Row[], pace: Pace): Promise<void> {
-  const probe = await Probe.start();
+  const probe = pace.again > 0 ? await Probe.start() : undefined;
   const referee = new Referee(probe, pace);
   const progress = new Progress(
     rows.reduce((total, { entries }) => total + entries.length, 0) * pace.repetitions,
@@ -54,17 +54,11 @@ async function measureAll(rows: readonly Row[], pace: Pace): Promise<void> {
       }
     }
   }
-  await probe.close();
+  await probe?.close();
 }
 
-const { pace, workloads, wantsHelp, wantsList, out } = readOptions(process.argv.slice(2));
-if (wantsHelp) {
-  say(HELP);
-} else if (wantsList) {
-  for (const { id, title } of workloads) say(`${id.padEnd(12)}${title}`);
-  say('');
-  for (const { title, note } of new Set([...ALL, ...PRIMITIVES])) say(`${title.padEnd(26)}${note}`);
-} else {
+async function bench({ workloads, pace, out }: Options): Promise<void> {
+  const machine = await describeMachine();
   await installPackages(say);
   const missing = await findMissing(workloads);
   const absent = new Set(missing.map(({ contestant }) => contestant));
@@ -74,9 +68,24 @@ if (wantsHelp) {
       .filter((contestant) => !absent.has(contestant))
       .map((contestant) => ({ contestant, measurements: [], failures: [] })),
   }));
-  const machine = await describeMachine();
   await measureAll(rows, pace);
   const results: Results = { rows, missing };
   say(terminalReport(results));
-  await writeReport(out, { results, machine, pace });
+  if (out !== undefined) await writeReport(out, { results, machine, pace });
+}
+
+function list(workloads: readonly Workload[]): void {
+  for (const { id, title } of workloads) say(`${id.padEnd(12)}${title}`);
+  say('');
+  for (const { title, note } of CONTESTANTS) say(`${title.padEnd(26)}${note}`);
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options.wantsHelp) say(HELP);
+  else if (options.wantsList) list(options.workloads);
+  else await bench(options);
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
 }
