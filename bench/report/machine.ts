@@ -11,6 +11,8 @@ import { BENCH } from '../folders.ts';
 import { canPin } from '../machine/pin.ts';
 
 export interface Machine {
+  /** The day of the run, as in 2026-01-31. */
+  readonly date: string;
   readonly cpu: string;
   readonly cores: number;
   readonly canPin: boolean;
@@ -42,6 +44,7 @@ async function serverVersion(): Promise<string> {
 
 export async function describeMachine(): Promise<Machine> {
   return {
+    date: new Date().toISOString().slice(0, 10),
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     canPin,

@@ -30,13 +30,29 @@ function introduction({ machine, pace }: Report): string {
   const pinned = machine.canPin
     ? 'Where a title names cores, processes are tied to them; the JVM never is.'
     : 'Processes were not tied to cores: this machine has one core or no `taskset`.';
-  const again = pace.again === 0 ? '' : ` It is then made again, up to ${pace.again} times.`;
+  const busy = 'when others use more than 5 % of the machine';
+  const disturbed =
+    pace.again === 0
+      ? `${busy}.`
+      : `when the bare pair before and after it differs by more than 15 %, or ${busy}. It is then made again, up to ${pace.again} times.`;
   return [
     `${kind} Every measurement has a fresh server and fresh processes. ${pinned}`,
-    `A measurement is disturbed when the bare pair before and after it differs by more than 15 % or when others use more than 5 % of the machine.${again} ${DISTURBED} marks contestants with a disturbed measurement.`,
-    `Ratios within one run count; figures of different machines cannot be compared. ${machine.cores} cores (${machine.cpu}), ${machine.server}, Node.js ${machine.node}.`,
+    `A measurement is disturbed ${disturbed} ${DISTURBED} marks contestants with a disturbed measurement.`,
+    'Ratios within one run count; figures of different machines cannot be compared.',
+    table({
+      title: '',
+      head: ['date', 'cores', 'processor', 'server', 'Node.js'],
+      lines: [[machine.date, String(machine.cores), machine.cpu, machine.server, machine.node]],
+    }).replaceAll('---:', '---'),
   ].join('\n\n');
 }
+
+const NOT_SHOWN = section(
+  'What the figures do not show',
+  'Where tasks of one process wait for each other (W3, W4, W7), holdfast passes the lock on inside the process: most of these hand-overs never reach the server. The rows with `passOn: false` show it without.',
+  'The others promise less. Most neither renew a lock nor tell its holder of a loss, and those that poll have no order of waiters. The yardsticks promise nothing at all.',
+  'Server and clients share one machine: a network adds its round trip to every command, and with it the differences between libraries become smaller.',
+);
 
 function contestants({ rows, missing }: Results, { versions }: Machine): string {
   const all = new Set(rows.flatMap(({ entries }) => entries.map(({ contestant }) => contestant)));
@@ -67,6 +83,7 @@ export function markdownReport(report: Report): string {
     section('Goals', table(goalTable(results))),
     ...sections,
     contestants(results, machine),
+    NOT_SHOWN,
   ];
   return `${parts.join('\n\n')}\n`;
 }
