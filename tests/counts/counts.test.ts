@@ -11,7 +11,7 @@ import { type Budget, differences, type Figures } from './support/compare.ts';
 
 const CHILD = fileURLToPath(new URL('children/counts.ts', import.meta.url));
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 
 /** Has a process of its own count the scenes, and compares each with the budget. */
 async function expectWithin(budgets: Readonly<Record<string, Budget>>): Promise<void> {

@@ -28,7 +28,8 @@ const SCENES: Record<Title, () => Promise<Figures>> = {
   'a semaphore': () => cycle(openPermit(url)),
   'handed over to another client': () => cycle(openHandedOver(url, meter)),
   'passed on inside the process': () => cycle(openPassedOn(url)),
-  'a hold': () => costOfHold(url),
+  'a hold': () => costOfHold(url, 'new'),
+  'a hold after a renewal': () => costOfHold(url, 'renewed'),
   'a waiter behind others': () => costOfWaiter(url),
   'a lock that is waited for': () => costOfWaitedFor(url, server),
 };

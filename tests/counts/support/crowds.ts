@@ -1,7 +1,9 @@
 /**
  * Many of one kind at once: which objects each of them keeps on the heap.
  */
+import { setTimeout } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import type { Hold } from '../../../src/index.ts';
 import type { Figures } from './compare.ts';
 import { leaveSeat, openSeat } from './cycles.ts';
 import { type Heap, readHeap } from './heap.ts';
@@ -22,13 +24,25 @@ function numbers(): number[] {
   return Array.from({ length: EACH }, (_, i) => i);
 }
 
-/** A hold of a reentrant lock that the watchdog renews. */
-export async function costOfHold(url: string): Promise<Figures> {
-  const seat = openSeat(url);
+/** Long enough that a stalled machine loses no hold, and short enough to wait for a renewal, at a third of it. */
+const WATCHDOG_MS = 9_000;
+
+/** Resolves when each hold can be relied on for longer than when this was called. */
+async function renewed(holds: readonly Hold[]): Promise<void> {
+  const endOf = ({ remainingMs }: Hold) => performance.now() + remainingMs;
+  const ends = holds.map(endOf);
+  const isRenewed = (hold: Hold, i: number) => endOf(hold) > (ends[i] as number) + WATCHDOG_MS / 10;
+  while (!holds.every(isRenewed)) await setTimeout(WATCHDOG_MS / 100);
+}
+
+/** A hold of a reentrant lock that the watchdog renews: as it begins, or after its first renewal. */
+export async function costOfHold(url: string, when: 'new' | 'renewed'): Promise<Figures> {
+  const seat = openSeat(url, { watchdogMs: WATCHDOG_MS });
   const locks = numbers().map((i) => seat.client.getLock(`counts:held:${i}`));
   await (await seat.client.getLock('counts:first').lock()).unlock();
   const before = await readHeap();
   const holds = await Promise.all(locks.map((lock) => lock.lock()));
+  if (when === 'renewed') await renewed(holds);
   const after = await readHeap();
   await Promise.all(holds.map((hold) => hold.unlock()));
   await leaveSeat(seat);

@@ -353,7 +353,7 @@ describe('Line', () => {
     });
 
     it('has the head look after 5 ms when others may have heard of it and none comes', async () => {
-      for (const heardBy of [2, -1, undefined]) {
+      for (const heardBy of [2, -1, 'released'] as const) {
         const { clock, line, head } = await listening();
         line.releasing();
         line.released(heardBy);
