@@ -98,7 +98,7 @@ export const CYCLES = {
     'server: PEXPIRE': 1,
     'server: HDEL': 1,
     'server: PUBLISH': 1,
-    'bytes written': 529,
+    'bytes written': 570,
     'bytes read': 14,
     promises: 21,
     timers: 3,

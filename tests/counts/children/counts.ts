@@ -1,4 +1,5 @@
 /** Counts in a process of its own, where nothing else makes promises, and tells the figures of the scenes it is given. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { tell } from '../../harness/in-child.ts';
 import type { Scene as Title } from '../budget.ts';
@@ -12,8 +13,16 @@ const [url, scenes] = process.argv.slice(2) as [string, string];
 const server = new Redis(url);
 const meter = new Meter();
 
-/** A server that has just started lets nobody in for one grace. */
-const GUARDED = { watchdogMs: 1_000, guard: { graceMs: 1_000 } };
+/** A server that has just started lets nobody in for one grace. Once the client knows it for longer, it says so. */
+const GRACE_MS = 1_000;
+
+async function openGuarded(): Promise<Scene> {
+  const guarded = { watchdogMs: GRACE_MS, guard: { graceMs: GRACE_MS } };
+  const scene = openFree(url, (client) => client.getLock('counts'), guarded);
+  await scene.cycle();
+  await sleep(2 * GRACE_MS);
+  return scene;
+}
 
 const cycle = async (scene: Scene | Promise<Scene>) => costOfCycle(await scene, server, meter);
 
@@ -24,7 +33,7 @@ const SCENES: Record<Title, () => Promise<Figures>> = {
   'a fenced lock': () => cycle(openFree(url, (client) => client.getFencedLock('counts:fenced'))),
   'a fair lock': () => cycle(openFree(url, (client) => client.getFairLock('counts'))),
   'a read lock': () => cycle(openFree(url, (client) => client.getReadWriteLock('counts').readLock())),
-  'a guarded lock': () => cycle(openFree(url, (client) => client.getLock('counts'), GUARDED)),
+  'a guarded lock': () => cycle(openGuarded()),
   'a semaphore': () => cycle(openPermit(url)),
   'handed over to another client': () => cycle(openHandedOver(url, meter)),
   'passed on inside the process': () => cycle(openPassedOn(url)),
