@@ -129,6 +129,7 @@ const FAILOVERS = [
   'demoted-primary',
   'failover',
   'fair-lock-grace',
+  'passed-failover',
   'replica-acks',
   'replica-wishes',
   'sentinel-failover',

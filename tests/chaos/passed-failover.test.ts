@@ -1,0 +1,105 @@
+/** The primary dies while a lock is held that one task of a process handed to the next. */
+import { expect, it } from 'vitest';
+import type { Hold, Holdfast } from '../../src/index.ts';
+import { randomName } from '../harness/names.ts';
+import { describeWithProcess } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import { aborted, listenTo } from './support/arena.ts';
+import { GRACE_MS, GUARDED, stage, UNGUARDED } from './support/failover-stage.ts';
+import { type Kind, PASSED_ON } from './support/kinds.ts';
+import { type Passed, passedOn, UNHURRIED } from './support/passed-on.ts';
+
+const PASSING = { passOn: UNHURRIED };
+
+interface Case extends Passed {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** A lock of every kind that is passed on, each with one task that waits behind its holder. */
+function passAll(client: Holdfast): Promise<Case[]> {
+  const cases = PASSED_ON.map(async (kind) => {
+    const name = randomName(kind.title);
+    return { kind, name, ...(await passedOn(kind.get(client, name), { behind: 1 })) };
+  });
+  return Promise.all(cases);
+}
+
+/** The first who waits behind the holder. */
+async function nextOf({ behind }: Case): Promise<Hold> {
+  const [next] = behind;
+  if (next === undefined) throw new Error('nobody waits');
+  return next;
+}
+
+describeWithProcess('the primary dies in a passed tenure', () => {
+  it('whose lock was replicated: kept by its holder, and passed on when it is confirmed', async () => {
+    const staged = await stage();
+    await staged.whenInSync();
+    const client = await staged.client({ ...UNGUARDED, ...PASSING, replicas: 1 });
+    const { lost } = listenTo(client);
+    const cases = await passAll(client);
+    await staged.whenInSync();
+    await staged.failOver();
+    for (const each of cases) {
+      const { kind, name, hold } = each;
+      const before = hold.remainingMs;
+      // A renewal at the new primary was answered, and the next one is not due yet: nothing is in doubt.
+      await eventually(() => expect(hold.remainingMs).toBeGreaterThan(before));
+      expect(await hold.unlock()).toBe(true);
+      const next = await nextOf(each);
+      expect(next.owner, kind.title).toBe(hold.owner);
+      expect(await kind.holderOn(staged.promoted, name)).toBe(next.owner);
+      expect(await next.unlock()).toBe(true);
+      expect(await kind.holderOn(staged.promoted, name)).toBeNull();
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it('whose lock was not: without the guard, who has it is told, and nobody who had it', async () => {
+    const staged = await stage();
+    await staged.whenInSync();
+    const client = await staged.client({ ...UNGUARDED, ...PASSING });
+    const { lost } = listenTo(client);
+    staged.cutReplication();
+    const cases = await passAll(client);
+    const told = cases.map(({ hold }) => aborted(hold.signal));
+    await staged.failOver();
+    for (const [at, each] of cases.entries()) {
+      expect((await told[at])?.value).toMatchObject({ reason: 'notOwner' });
+      expect(each.former.signal.aborted).toBe(false);
+      expect(await each.hold.unlock()).toBe(false);
+      const next = await nextOf(each);
+      expect(next.owner).not.toBe(each.hold.owner);
+      expect(await next.unlock()).toBe(true);
+    }
+    expect(lost.map(({ owner }) => owner).sort()).toEqual(cases.map(({ hold }) => hold.owner).sort());
+  });
+
+  it('whose lock was not: with the guard it comes back, and is not passed on within the grace', async () => {
+    const staged = await stage();
+    await staged.whenInSync();
+    const client = await staged.client({ ...GUARDED, ...PASSING });
+    const { lost } = listenTo(client);
+    staged.cutReplication();
+    const cases = await passAll(client);
+    await staged.failOver();
+    const failedOverAt = performance.now();
+    const stranger = await staged.client({ ...GUARDED, ...PASSING });
+    for (const each of cases) {
+      const { kind, name, hold, former } = each;
+      await eventually(async () => expect(await kind.holderOn(staged.promoted, name)).toBe(hold.owner));
+      hold.assertHeld();
+      expect(await kind.get(stranger, name).tryLock()).toBeNull();
+      expect(await hold.unlock()).toBe(true);
+      expect(former.signal.aborted).toBe(false);
+    }
+    for (const each of cases) {
+      const next = await nextOf(each);
+      expect(performance.now() - failedOverAt).toBeGreaterThan(GRACE_MS - 500);
+      expect(next.owner, each.kind.title).not.toBe(each.hold.owner);
+      expect(await next.unlock()).toBe(true);
+    }
+    expect(lost).toEqual([]);
+  });
+});
