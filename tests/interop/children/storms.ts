@@ -2,7 +2,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { Holdfast, type Target } from '../../../src/index.ts';
 import { onOrder, tell } from '../../harness/in-child.ts';
-import { type StormSettings, storm, type TraceServer } from '../support/storm.ts';
+import { LEASE_MS, type StormSettings, storm, type TraceServer } from '../support/storm.ts';
 
 /**
  * A process that is not heard of for this long and six seconds more loses its place in a fair queue, and rightly so:
@@ -11,16 +11,24 @@ import { type StormSettings, storm, type TraceServer } from '../support/storm.ts
  */
 const HEARD_OF_WITHIN = { commandTimeoutMs: 30_000 };
 
+/** A hold without a lease of its own has this one. */
+const WATCHDOG = { watchdogMs: LEASE_MS };
+
 const [target, tasks] = process.argv.slice(2).map((each) => JSON.parse(each)) as [
   string | { cluster: { host: string; port: number }[] },
   StormSettings[],
 ];
-const client = await Holdfast.connect(target satisfies string | Target, HEARD_OF_WITHIN);
+const client = await Holdfast.connect(target satisfies string | Target, {
+  ...HEARD_OF_WITHIN,
+  ...WATCHDOG,
+});
 const redis: TraceServer = typeof target === 'string' ? new Redis(target) : new Cluster(target.cluster);
 
 async function takePart(): Promise<void> {
   try {
-    tell({ entries: await Promise.all(tasks.map((each) => storm(client, redis, each))) });
+    const fields = new Set<string>();
+    const entries = await Promise.all(tasks.map((each) => storm(client, redis, each, fields)));
+    tell({ entries, turns: fields.size });
   } catch (error) {
     tell({ error: String(error) });
   }

@@ -3,7 +3,7 @@
  * whether it was alone there. The Java side does the same, see `Storm.java`.
  */
 import type { Cluster, Redis } from 'ioredis';
-import type { FencedHold, Hold, Holdfast, Lock } from '../../../src/index.ts';
+import type { FencedHold, Hold, Holdfast, Lock, LockOptions } from '../../../src/index.ts';
 import { fairQueueKey } from '../../../src/keys.ts';
 import type { JavaLockKind } from './java-objects.ts';
 import { kindOfJava } from './kinds.ts';
@@ -13,6 +13,8 @@ export interface StormSettings {
   readonly kind: JavaLockKind;
   readonly names: readonly [string, ...string[]];
   readonly runMs: number;
+  /** Holds of Node processes have no lease of their own, so that a release hands them to the next task. */
+  readonly isPassedOn?: boolean;
 }
 
 /** Where the traces are left, apart from the clients whose locks are tried. */
@@ -35,18 +37,31 @@ export function tracesOf(name: string) {
 }
 
 /** Longer than a storm may take: who is slow has not lost the lock, and whoever has lost it was robbed. */
-const LEASE = { leaseMs: 300_000 };
+export const LEASE_MS = 300_000;
 
-/** Storms until the time is over, and answers how often it was inside. Who writes also reads in between. */
-export async function storm(client: Holdfast, redis: TraceServer, settings: StormSettings): Promise<number> {
-  const { kind, names, runMs } = settings;
+/**
+ * Storms until the time is over, and answers how often it was inside. Who writes also reads in between.
+ *
+ * @param fields collects the owner fields of its holds: those that were passed on share one
+ */
+export async function storm(
+  client: Holdfast,
+  redis: TraceServer,
+  settings: StormSettings,
+  fields: Set<string>,
+): Promise<number> {
+  const { kind, names, runMs, isPassedOn = false } = settings;
+  const options = isPassedOn ? {} : { leaseMs: LEASE_MS };
   const lock = lockOf(client, settings);
   const reader = client.getReadWriteLock(names[0]).readLock();
   const endsAt = performance.now() + runMs;
   let entries = 0;
   while (performance.now() < endsAt) {
-    if (kind === 'write') await inside(reader, () => lookTwice(redis, names[0]));
-    await inside(lock, (hold) => leaveTraces(redis, settings, hold));
+    if (kind === 'write') await inside(reader, options, () => lookTwice(redis, names[0]));
+    await inside(lock, options, (hold) => {
+      fields.add(hold.owner);
+      return leaveTraces(redis, settings, hold);
+    });
     entries += 1;
   }
   return entries;
@@ -57,8 +72,8 @@ function lockOf(client: Holdfast, { kind, names }: StormSettings): Lock {
   return kindOfJava(kind).of(client, names[0]);
 }
 
-async function inside(lock: Lock, act: (hold: Hold) => Promise<void>): Promise<void> {
-  const hold = await lock.lock(LEASE);
+async function inside(lock: Lock, options: LockOptions, act: (hold: Hold) => Promise<void>): Promise<void> {
+  const hold = await lock.lock(options);
   let wasHeld: boolean;
   try {
     await act(hold);
