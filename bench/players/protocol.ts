@@ -15,6 +15,8 @@ export interface RunOrder {
   readonly ms: number;
   /** How often each task uses the lock; as often as it can within the time when absent. */
   readonly cyclesEach?: number;
+  /** No run follows in this process, so that what is under way at the end need not finish. */
+  readonly isLast?: boolean;
 }
 
 export interface RunAnswer {

@@ -53,6 +53,6 @@ export async function runTasks(connection: Connection, redis: Redis, order: RunO
     if (!Number.isNaN(since)) worstWaitMs = Math.max(worstWaitMs, endedAt - since);
   }
   const answer = { elapsedMs: endedAt - startedAt, cycles: [...cycles], worstWaitMs, cpuUs: user + system };
-  await Promise.race([allDone, sleep(DRAIN_MS, undefined, { ref: false })]);
+  if (!order.isLast) await Promise.race([allDone, sleep(DRAIN_MS, undefined, { ref: false })]);
   return answer;
 }

@@ -32,6 +32,7 @@ export const burst: Workload = {
       tasks: pace.burstTasks,
       cyclesEach: 1,
       ms: pace.burstMs,
+      isLast: true,
     });
     const served = sum(cycles);
     if (served < pace.burstTasks)

@@ -43,11 +43,13 @@ export function cyclesWorkload({ processes, cores, order, ...about }: Cycles): W
     async measure(stage: Stage, contestant: Contestant, pace: Pace): Promise<Figures> {
       const entering = Array.from({ length: processes }, () => stage.enter(contestant, cores));
       const players: readonly Player[] = await Promise.all(entering);
-      const run = (prefix: string, ms: number) =>
-        Promise.all(players.map((player) => player.order<RunAnswer>({ op: 'run', prefix, ms, ...order })));
+      const run = (prefix: string, ms: number, isLast = false) =>
+        Promise.all(
+          players.map((player) => player.order<RunAnswer>({ op: 'run', prefix, ms, isLast, ...order })),
+        );
       await run('warm-up', warmUpMs(contestant, pace));
       const before = await stage.serverCpuUs();
-      const answers = await run('measured', pace.measureMs);
+      const answers = await run('measured', pace.measureMs, true);
       return figuresOf(answers, (await stage.serverCpuUs()) - before);
     },
   };
