@@ -96,8 +96,6 @@ export class Tenure {
     this.#entries = [first];
     runtime.tenures.add(this);
     runtime.watchdog.attend();
-    // What is renewed is so long before its deadline: that is timed from the first renewal on.
-    if (!first.renewed) this.#armDeadline();
     this.watch();
   }
 
@@ -140,7 +138,6 @@ export class Tenure {
   /** A lease is being asked for: to be called before it is sent. */
   asked(sentAt: number, leaseMs: number): void {
     this.#lease.asked(sentAt, leaseMs);
-    if (this.#cancelDeadline === undefined && this.#state === 'held') this.#armDeadline();
   }
 
   /** A lease that was asked for at `sentAt` has been confirmed. */
@@ -330,11 +327,17 @@ export class Tenure {
     return this.renewalFailing || this.#runtime.watchdog.isRenewing(this);
   }
 
-  #armDeadline(): void {
+  /**
+   * Has a timer of its own tell that the deadline has passed. While renewals are answered there is none: they come long
+   * before it.
+   */
+  mindDeadline(): void {
+    if (this.#state !== 'held' || this.#cancelDeadline !== undefined) return;
     const leftMs = this.#lease.deadline - this.#runtime.leaseClock.sendTime();
     this.#cancelDeadline = this.#runtime.clock.inBackground(Math.max(0, leftMs), () => {
-      // Renewals move the deadline, not the timer: most of the time there is just more to wait for.
-      if (this.isStillHeld()) this.#armDeadline();
+      this.#cancelDeadline = undefined;
+      // A renewal may have moved the deadline meanwhile.
+      if (this.isStillHeld() && (!this.isRenewed || this.#isRenewalOverdue)) this.mindDeadline();
     });
   }
 
@@ -344,6 +347,7 @@ export class Tenure {
     const { watchdog } = this.#runtime;
     const { guarded, isCutByOthers = false } = this.protocol;
     const mustBeHeard = (guarded !== undefined || isCutByOthers) && this.count > 0;
+    if (!this.isRenewed) this.mindDeadline();
     if (this.isRenewed || mustBeHeard) watchdog.watch(this);
     else watchdog.unwatch(this);
   }

@@ -31,8 +31,8 @@ export class Watchdog {
   readonly #leaseMs: number;
   /** When each tenure is to be renewed. All wait equally long, so the map is in order of due time. */
   readonly #dueAt = new Map<Tenure, number>();
-  /** Being renewed, and since when; taken out of the queue until it is settled. */
-  readonly #renewing = new Map<Tenure, number>();
+  /** Being renewed; taken out of the queue until it is settled. */
+  readonly #renewing = new Set<Tenure>();
   #cancelTick: CancelTimer | undefined;
   /** Suspended time at the last tick; somebody else may have read the clock since. */
   #suspendedMs = 0;
@@ -108,18 +108,9 @@ export class Watchdog {
       this.#suspendedMs = leaseClock.suspendedMs;
       for (const tenure of [...tenures]) tenure.isStillHeld(leaseNow);
     }
-    this.#tellOverdue();
     this.#renewDue(leaseNow);
     this.#cancelTick = undefined;
     if (tenures.size > 0) this.#arm();
-  }
-
-  /** Where the time-out of a command is as long as the lease, the deadline may come before the first failure. */
-  #tellOverdue(): void {
-    const overdueSince = this.#runtime.clock.now() - this.#leaseMs / 6;
-    for (const [tenure, since] of this.#renewing) {
-      if (since < overdueSince) this.#tellRisk(tenure, new OutcomeUnknownError('A renewal is not answered'));
-    }
   }
 
   /** Takes a little more than is due, so that holds taken one after another end up in one batch. */
@@ -135,7 +126,7 @@ export class Watchdog {
       // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
       if (!tenure.isStillHeld(leaseNow)) continue;
       this.#dueAt.delete(tenure);
-      this.#renewing.set(tenure, this.#runtime.clock.now());
+      this.#renewing.add(tenure);
       if (!tenure.isRenewed) {
         leased.push(tenure);
         continue;
@@ -161,11 +152,20 @@ export class Watchdog {
   async #renew(renew: Renew, batch: Tenure[]): Promise<void> {
     const backoff = new Backoff(50, 1_000);
     let tenures = batch;
+    // Where the time-out of a command is as long as the lease, the deadline may come before the first failure.
+    const overdueMs = Math.min(this.#leaseMs / 6, batch[0]?.remainingMs ?? 0);
+    const cancelOverdue = this.#runtime.clock.inBackground(overdueMs, () => {
+      for (const tenure of tenures)
+        if (this.#renewing.has(tenure))
+          this.#tellRisk(tenure, new OutcomeUnknownError('A renewal is not answered'));
+    });
     while (tenures.length > 0) {
       try {
         await this.#renewOnce(renew, tenures);
+        cancelOverdue();
         return;
       } catch (error) {
+        cancelOverdue();
         tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.isStillHeld());
         for (const tenure of tenures) this.#tellRisk(tenure, error);
         if (tenures.length > 1 && (classify(error) === 'refused' || isSlotMoving(error))) {
@@ -208,6 +208,7 @@ export class Watchdog {
   }
 
   #tellRisk(tenure: Tenure, error: unknown): void {
+    tenure.mindDeadline();
     if (tenure.renewalFailing) return;
     tenure.renewalFailing = true;
     const { name } = tenure.protocol;
