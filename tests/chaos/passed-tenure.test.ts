@@ -31,6 +31,7 @@ describeWithProcess('a lock that was passed on', () => {
       await expect(former.extend(1_000)).rejects.toThrow(NotHeldError);
       // Given back once, it cannot be given back again in the name of who has it now.
       expect(await former.unlock()).toBe(true);
+      expect(await scriptCalls(server)).toBe(calls);
       expect(await kind.holderOn(server, name)).toBe(hold.owner);
       expect(await lock.tryLock()).toBeNull();
       expect(await hold.unlock()).toBe(true);
