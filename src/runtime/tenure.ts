@@ -68,8 +68,8 @@ export class Tenure {
   #entries: readonly Entry[];
   #whenOver: (() => void) | undefined;
   readonly #beganAt: number;
-  /** How often it was passed on; infinite when it must not be any more. */
-  #passed = 0;
+  /** How many of this process had it, one after the other; infinite when it must not be passed on any more. */
+  #holds = 1;
   readonly #doubtful: boolean;
   #state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
@@ -198,7 +198,7 @@ export class Tenure {
       const { owner, token } = this;
       const answer = await guarded.reclaim({ owner, count: Math.max(1, this.count), leaseMs, token });
       // The server is in its grace: who asked it now would be kept out, so nobody gets it without asking.
-      this.#passed = Number.POSITIVE_INFINITY;
+      this.#holds = Number.POSITIVE_INFINITY;
       if (answer === 'held') this.prolonged(sentAt, leaseMs);
       else this.lose(answer === 'taken' ? 'failover' : 'notOwner');
       return answer === 'held';
@@ -251,7 +251,7 @@ export class Tenure {
 
   /** Goes on with another entry and for another owner of this process: same field, same lease, no round trip. */
   passTo(entry: Entry, whenOver?: () => void): void {
-    this.#passed += 1;
+    this.#holds += 1;
     this.#whenOver?.();
     this.#whenOver = whenOver;
     this.#entries = [entry];
@@ -266,7 +266,7 @@ export class Tenure {
     const { passOnWithin, clock, leaseClock, watchdog, watchdogMs } = this.#runtime;
     if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.isPassedOn) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
-    if (this.#passed >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
+    if (this.#holds >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
       return false;
     if (this.#lease.deadline - leaseClock.now() < watchdogMs / 2) return false;
     // Should the next one die, its rivals wait for the longest lease that the former asked for.

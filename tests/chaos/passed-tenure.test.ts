@@ -72,7 +72,7 @@ describeWithProcess('a lock that was passed on', () => {
     });
 
     it('and is deleted, then passed on: told at the real release, and who comes next has it anew', async () => {
-      const { server, client, name } = await setUp({ passOn: { ...UNHURRIED, maxHolds: 2 } });
+      const { server, client, name } = await setUp({ passOn: { ...UNHURRIED, maxHolds: 3 } });
       const { lost } = listenTo(client);
       const lock = kind.get(client, name);
       const { hold, behind } = await passedOn(lock, { behind: 2 });

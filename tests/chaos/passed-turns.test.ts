@@ -15,9 +15,8 @@ vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
 const SCRIPT = fileURLToPath(new URL('./children/hammers.ts', import.meta.url));
 
-const MAX_HOLDS = 5;
 /** The hold that was granted, and those it was passed on to. */
-const BUDGET = MAX_HOLDS + 1;
+const BUDGET = 6;
 const TURNS = 60;
 
 describeWithProcess('64 tasks of another process hammer a lock', () => {
@@ -30,7 +29,7 @@ describeWithProcess('64 tasks of another process hammer a lock', () => {
       kind: kind.title,
       name,
       // The holds are bounded by their number alone.
-      options: { passOn: { ...UNHURRIED, maxHolds: MAX_HOLDS } },
+      options: { passOn: { ...UNHURRIED, maxHolds: BUDGET } },
       tasks: 64,
       counter,
     };
