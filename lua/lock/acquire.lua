@@ -6,21 +6,21 @@
 --- @key ended    string  there once this owner's hold is over
 --- @arg owner    string
 --- @arg leaseMs  ms
---- @returns { 'held' } as word | { 'busy', remainingMs } as integer | { 'ended' } as word
+--- @returns { 'held' } as nil | { 'busy', remainingMs } as integer | { 'ended' }
 --- @guarded
 --- @include lib/raise-lease
 --- @include lib/first-lease
 if redis.call('EXISTS', lock, ended) == 0 then
   redis.call('HSET', lock, owner, 1)
   firstLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 local remainingMs = redis.call('PTTL', lock)
 if remainingMs == -2 then
-  return 'ended'
+  return { 'ended' }
 end
 return remainingMs

@@ -7,11 +7,11 @@
 --- @arg owner    string
 --- @arg publish  string  PUBLISH or SPUBLISH
 --- @arg channel  string
---- @returns { 'released', heardBy } as integer | { 'lost' } as word
+--- @returns { 'released', heardBy } as integer | { 'lost' } as nil
 --- @include lib/announce
 --- @include lib/in-charge
 if redis.pcall('HDEL', lock, owner) == 1 then
   return tell(publish, channel, '0')
 end
 assertInCharge(lock)
-return 'lost'
+return nil

@@ -4,19 +4,19 @@
 --- @key ended    string  there once this owner's hold is over
 --- @arg owner    string
 --- @arg leaseMs  ms
---- @returns { 'held' } as word | { 'busy', remainingMs } as integer | { 'ended' } as word
+--- @returns { 'held' } as nil | { 'busy', remainingMs } as integer | { 'ended' }
 --- @guarded
 --- @include lib/raise-lease
 if redis.call('EXISTS', lock, ended) == 0 then
   redis.call('SET', lock, owner, 'PX', leaseMs)
-  return 'held'
+  return nil
 end
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 if not holder then
-  return 'ended'
+  return { 'ended' }
 end
 return redis.call('PTTL', lock)

@@ -9,7 +9,7 @@
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms
---- @returns { 'released', heardBy } as integer | { 'lost' } as word
+--- @returns { 'released', heardBy } as integer | { 'lost' } as nil
 --- @include lib/announce
 --- @include lib/full-memory
 if redis.pcall('GET', lock) == owner then
@@ -22,4 +22,4 @@ if redis.call('GET', ended) == 'released' then
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
-return 'lost'
+return nil

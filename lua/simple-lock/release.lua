@@ -7,7 +7,7 @@
 --- @arg owner    string
 --- @arg publish  string  PUBLISH or SPUBLISH
 --- @arg channel  string
---- @returns { 'released', heardBy } as integer | { 'lost' } as word
+--- @returns { 'released', heardBy } as integer | { 'lost' } as nil
 --- @include lib/announce
 --- @include lib/in-charge
 if redis.pcall('GET', lock) == owner then
@@ -15,4 +15,4 @@ if redis.pcall('GET', lock) == owner then
   return tell(publish, channel, '0')
 end
 assertInCharge(lock)
-return 'lost'
+return nil

@@ -125,7 +125,7 @@ export abstract class Acquisition<T, A> implements Waiter {
       this.#endsAt = now + waitMs;
       this.#settleBy =
         (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + this.runtime.commandTimeoutMs;
-      const hasOthers = this.runtime.hasLine(this.#lineId);
+      const hasOthers = this.runtime.lineOf(this.#lineId) !== undefined;
       // One try only, and others of this process wait already: it could not be its turn.
       if (waitMs === 0 && hasOthers && !this.isShared) {
         resolve(null);

@@ -111,26 +111,14 @@ export class Runtime {
     return line;
   }
 
-  /** Whether somebody of this process waits there. */
-  hasLine(id: string | null): boolean {
-    return id !== null && this.#lines.has(id);
-  }
-
-  /** Hands what is held to the next who waits for it in this process, if there is one that can take it. */
-  passOn(tenure: Tenure, lineId: string | null): boolean {
-    return lineId !== null && (this.#lines.get(lineId)?.passOn(tenure) ?? false);
-  }
-
-  /** What is held is about to be released; answers whom to tell how many heard of it, if anybody waits here. */
-  releasing(lineId: string | null): Line | undefined {
-    const line = lineId === null ? undefined : this.#lines.get(lineId);
-    line?.releasing();
-    return line;
+  /** The line of those of this process who wait there; undefined when none does. */
+  lineOf(id: string | null): Line | undefined {
+    return id === null ? undefined : this.#lines.get(id);
   }
 
   /** Something changed in this process that the head of that line should look at, without waiting for a message. */
   look(lineId: string | null): void {
-    if (lineId !== null) this.#lines.get(lineId)?.wake();
+    this.lineOf(lineId)?.wake();
   }
 
   /** The same for every line whose id begins like this. */

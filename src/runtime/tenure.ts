@@ -265,13 +265,15 @@ export class Tenure {
   #passOn(left: Entry): boolean {
     const { passOnWithin, clock, leaseClock, watchdog, watchdogMs } = this.#runtime;
     if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.isPassedOn) return false;
+    const line = this.#runtime.lineOf(this.protocol.line);
+    if (line === undefined) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
     if (this.#holds >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
       return false;
     if (this.#lease.deadline - leaseClock.now() < watchdogMs / 2) return false;
     // Should the next one die, its rivals wait for the longest lease that the former asked for.
     if (this.#lease.longestMs > watchdogMs) return false;
-    return this.#runtime.passOn(this, this.protocol.line);
+    return line.passOn(this);
   }
 
   /** Ends the tenure without its holder's doing, and tells every entry. */
@@ -388,7 +390,8 @@ export class Tenure {
     this.#stopTimers();
     const { isPassedOn, line, name } = this.protocol;
     const { settler } = this.#runtime;
-    const waiting = isPassedOn ? this.#runtime.releasing(line) : undefined;
+    const waiting = isPassedOn ? this.#runtime.lineOf(line) : undefined;
+    waiting?.releasing();
     settler.began();
     const ended = (answer?: ReleaseAnswer) => {
       // Not before: an owner that takes it again while it is being released waits for that.
@@ -432,7 +435,11 @@ export class Tenure {
       return persistCommand(clock, commandTimeoutMs, what, end(), () => end);
     // No copy of its commands can come, so the server need not remember that they are over. Should the answer be lost,
     // the hold is ended for good: gone before its lease was over, it can only have been released the first time.
-    const endForGood = () => end().then((answer) => (answer === 'lost' ? 'released' : answer));
+    const endForGood = async () => {
+      const answer = await end();
+      const isBeforeItsEnd = this.#runtime.leaseClock.now() < this.#lease.leaseEndsAt;
+      return answer === 'lost' && isBeforeItsEnd ? 'released' : answer;
+    };
     return persistCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
       mayHaveRun(error) ? endForGood : end,
     );

@@ -1319,7 +1319,7 @@ export const lockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'lock/acquire',
-  sha1: '62e5fa4ec000311f69016be9aca15db0a33b37cb',
+  sha1: '8499bc528614015e8388bdcefa0ff53d6b19fb8c',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, leaseMs }) => [owner, ms(leaseMs)],
   replies: {
@@ -1327,22 +1327,22 @@ export const lockAcquire = defineScript<
     busy: [['remainingMs', 'integer']],
     ended: [],
   },
-  words: ['held', 'ended'],
+  nil: 'held',
   integer: 'busy',
   source: raiseLease + firstLease + `local lock, ended = KEYS[1], KEYS[2]
 local owner, leaseMs = ARGV[1], ARGV[2]
 if redis.call('EXISTS', lock, ended) == 0 then
   redis.call('HSET', lock, owner, 1)
   firstLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 local remainingMs = redis.call('PTTL', lock)
 if remainingMs == -2 then
-  return 'ended'
+  return { 'ended' }
 end
 return remainingMs
 `,
@@ -1358,7 +1358,7 @@ export const lockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'lock/guarded-acquire',
-  sha1: '2a27c81cf5188a5e91fb2fd762c52ac5bdd84897',
+  sha1: 'e1aca77571030d060b44f7ff23059d82d0e8288f',
   keys: ({ guard, lock, ended }) => [guard, lock, ended],
   args: ({ graceMs, trusted, owner, leaseMs }) => [integer(graceMs), trusted, owner, ms(leaseMs)],
   replies: {
@@ -1367,7 +1367,7 @@ export const lockGuardedAcquire = defineScript<
     ended: [],
     grace: [['remainingMs', 'integer'], ['server', 'string']],
   },
-  words: ['held', 'ended'],
+  nil: 'held',
   integer: 'busy',
   source: now + grace + raiseLease + firstLease + `local guard, lock, ended = KEYS[1], KEYS[2], KEYS[3]
 local graceMs, trusted, owner, leaseMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
@@ -1378,15 +1378,15 @@ end
 if redis.call('EXISTS', lock, ended) == 0 then
   redis.call('HSET', lock, owner, 1)
   firstLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 local remainingMs = redis.call('PTTL', lock)
 if remainingMs == -2 then
-  return 'ended'
+  return { 'ended' }
 end
 return remainingMs
 `,
@@ -1424,15 +1424,15 @@ export const lockEnd = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/end',
-  sha1: '390cb66dc632777f9b8bda17d048e8aa25e03319',
+  sha1: '59fd640adb4adb1b07e38c68baea3c05ad520d3b',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
     released: [['heardBy', 'integer']],
     lost: [],
   },
-  words: ['lost'],
   integer: 'released',
+  nil: 'lost',
   source: announce + inCharge + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
 local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.pcall('HDEL', lock, owner) == 1 then
@@ -1445,7 +1445,7 @@ if redis.call('GET', ended) == 'released' then
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
-return 'lost'
+return nil
 `,
 });
 
@@ -1610,22 +1610,22 @@ export const lockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/release',
-  sha1: '5caa6331655757c45b10b437501b1f5528999b46',
+  sha1: 'ead3f2c83d623a8afe7cc7c4628511ba1ebf7e00',
   keys: ({ lock }) => [lock],
   args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
     released: [['heardBy', 'integer']],
     lost: [],
   },
-  words: ['lost'],
   integer: 'released',
+  nil: 'lost',
   source: announce + inCharge + `local lock = KEYS[1]
 local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('HDEL', lock, owner) == 1 then
   return tell(publish, channel, '0')
 end
 assertInCharge(lock)
-return 'lost'
+return nil
 `,
 });
 
@@ -3400,7 +3400,7 @@ export const simpleLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'simple-lock/acquire',
-  sha1: '2a65d47240ec55a9af2cc4dcdf496a3dcba70c96',
+  sha1: '6fd09eca87a74a2f815e5a519cdb7b1fe3fc6eba',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, leaseMs }) => [owner, ms(leaseMs)],
   replies: {
@@ -3408,21 +3408,21 @@ export const simpleLockAcquire = defineScript<
     busy: [['remainingMs', 'integer']],
     ended: [],
   },
-  words: ['held', 'ended'],
+  nil: 'held',
   integer: 'busy',
   source: raiseLease + `local lock, ended = KEYS[1], KEYS[2]
 local owner, leaseMs = ARGV[1], ARGV[2]
 if redis.call('EXISTS', lock, ended) == 0 then
   redis.call('SET', lock, owner, 'PX', leaseMs)
-  return 'held'
+  return nil
 end
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 if not holder then
-  return 'ended'
+  return { 'ended' }
 end
 return redis.call('PTTL', lock)
 `,
@@ -3438,7 +3438,7 @@ export const simpleLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'simple-lock/guarded-acquire',
-  sha1: '6b55ac1a8471d5418efa804ec531362d16b77b98',
+  sha1: '988ba4221571633653e5c127d6089941e4184e3f',
   keys: ({ guard, lock, ended }) => [guard, lock, ended],
   args: ({ graceMs, trusted, owner, leaseMs }) => [integer(graceMs), trusted, owner, ms(leaseMs)],
   replies: {
@@ -3447,7 +3447,7 @@ export const simpleLockGuardedAcquire = defineScript<
     ended: [],
     grace: [['remainingMs', 'integer'], ['server', 'string']],
   },
-  words: ['held', 'ended'],
+  nil: 'held',
   integer: 'busy',
   source: now + grace + raiseLease + `local guard, lock, ended = KEYS[1], KEYS[2], KEYS[3]
 local graceMs, trusted, owner, leaseMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
@@ -3457,15 +3457,15 @@ if remainingMs > 0 then
 end
 if redis.call('EXISTS', lock, ended) == 0 then
   redis.call('SET', lock, owner, 'PX', leaseMs)
-  return 'held'
+  return nil
 end
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)
-  return 'held'
+  return nil
 end
 if not holder then
-  return 'ended'
+  return { 'ended' }
 end
 return redis.call('PTTL', lock)
 `,
@@ -3503,15 +3503,15 @@ export const simpleLockEnd = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/end',
-  sha1: 'a9650fca962ff74299bde495bd806a64bea70349',
+  sha1: '4fcb663248e27f12b90c4a03b0f579eb075a3dad',
   keys: ({ lock, ended }) => [lock, ended],
   args: ({ owner, publish, channel, rememberMs }) => [owner, publish, channel, ms(rememberMs)],
   replies: {
     released: [['heardBy', 'integer']],
     lost: [],
   },
-  words: ['lost'],
   integer: 'released',
+  nil: 'lost',
   source: announce + fullMemory + `local lock, ended = KEYS[1], KEYS[2]
 local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.pcall('GET', lock) == owner then
@@ -3524,7 +3524,7 @@ if redis.call('GET', ended) == 'released' then
 end
 ignoreFullMemory(ended)
 redis.pcall('SET', ended, 'lost', 'PX', rememberMs)
-return 'lost'
+return nil
 `,
 });
 
@@ -3629,15 +3629,15 @@ export const simpleLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/release',
-  sha1: 'dd561a35ee7355118afb4cd15f2e28bdd1e83d1b',
+  sha1: 'a6354b914099fb53ff4a2a0ff9b4f4ac8aa447f3',
   keys: ({ lock }) => [lock],
   args: ({ owner, publish, channel }) => [owner, publish, channel],
   replies: {
     released: [['heardBy', 'integer']],
     lost: [],
   },
-  words: ['lost'],
   integer: 'released',
+  nil: 'lost',
   source: announce + inCharge + `local lock = KEYS[1]
 local owner, publish, channel = ARGV[1], ARGV[2], ARGV[3]
 if redis.pcall('GET', lock) == owner then
@@ -3645,7 +3645,7 @@ if redis.pcall('GET', lock) == owner then
   return tell(publish, channel, '0')
 end
 assertInCharge(lock)
-return 'lost'
+return nil
 `,
 });
 

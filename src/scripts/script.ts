@@ -23,8 +23,8 @@ export interface ScriptDescriptor<Keys, Args, Reply extends { status: string }> 
   readonly args: (args: Args) => ScriptArgument[];
   /** The fields that follow each status word. */
   readonly replies: Readonly<Record<Reply['status'], Fields>>;
-  /** Replies that travel as their word alone. */
-  readonly words?: readonly Reply['status'][];
+  /** The reply that travels as nil. */
+  readonly nil?: Reply['status'];
   /** The reply that travels as its only field, an integer. */
   readonly integer?: Reply['status'];
 }
@@ -43,24 +43,24 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   readonly #args: (args: Args) => ScriptArgument[];
   // A Map, because a word such as `constructor` would be found on any object.
   readonly #replies: ReadonlyMap<string, Fields>;
-  readonly #words: ReadonlyMap<string, Reply>;
+  readonly #nil: Reply | undefined;
   readonly #integer: { readonly status: string; readonly field: string } | undefined;
   readonly #decode = (reply: ScriptReply): Reply => {
-    if (typeof reply === 'string') return this.#words.get(reply) ?? this.#decodeArray(reply);
+    if (reply === null && this.#nil !== undefined) return this.#nil;
     if (typeof reply !== 'number' || this.#integer === undefined) return this.#decodeArray(reply);
     const { status, field } = this.#integer;
     return { status, [field]: reply } as unknown as Reply;
   };
 
   constructor(descriptor: ScriptDescriptor<Keys, Args, Reply>) {
-    const { words = [], integer: status } = descriptor;
+    const { nil, integer: status } = descriptor;
     this.name = descriptor.name;
     this.sha1 = descriptor.sha1;
     this.source = descriptor.source;
     this.#keys = descriptor.keys;
     this.#args = descriptor.args;
     this.#replies = new Map(Object.entries<Fields>(descriptor.replies));
-    this.#words = new Map(words.map((word) => [word, { status: word } as Reply]));
+    this.#nil = nil && ({ status: nil } as Reply);
     this.#integer = status && { status, field: this.#replies.get(status)?.[0]?.[0] ?? '' };
   }
 

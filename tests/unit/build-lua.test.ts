@@ -145,12 +145,12 @@ export const simpleLockTakeAll = defineScript<
   });
 
   it('has replies travel bare where the header says so', () => {
-    const returns = "{ 'held' } as word | { 'busy', remainingMs } as integer | { 'kept', why: string }";
+    const returns = "{ 'held' } as nil | { 'busy', remainingMs } as integer | { 'kept', why: string }";
     const body =
-      "if lock == '' then\n  return 'held'\nend\nif lock == 'x' then\n  return { 'kept', 'y' }\nend\nreturn redis.call('PTTL', lock)";
+      "if lock == '' then\n  return nil\nend\nif lock == 'x' then\n  return { 'kept', 'y' }\nend\nreturn redis.call('PTTL', lock)";
     write('lock/run', script({ returns, body }));
     expect(build().code).toBe(0);
-    expect(generated()).toContain("  words: ['held'],\n  integer: 'busy',\n");
+    expect(generated()).toContain("  nil: 'held',\n  integer: 'busy',\n");
   });
 
   it('makes a guarded script twice: by itself and behind the guard', () => {
@@ -334,18 +334,18 @@ describe('a header is refused', () => {
 
   it.each([
     [
-      "{ 'done', count } as word",
-      "'done' cannot travel as word: a word has no fields, an integer is the only one",
+      "{ 'done', count } as nil",
+      "'done' cannot travel as nil: nil has no fields, an integer is the only one",
     ],
     [
       "{ 'done' } as integer",
-      "'done' cannot travel as integer: a word has no fields, an integer is the only one",
+      "'done' cannot travel as integer: nil has no fields, an integer is the only one",
     ],
     [
       "{ 'done', a: string } as integer",
-      "'done' cannot travel as integer: a word has no fields, an integer is the only one",
+      "'done' cannot travel as integer: nil has no fields, an integer is the only one",
     ],
-    ["{ 'done', a } as integer | { 'gone', b } as integer", 'a second reply travels as an integer'],
+    ["{ 'done', a } as integer | { 'gone', b } as integer", 'a second reply travels as integer'],
     ["'done'", "malformed header line: expected { 'word', field, field: type } in @returns, not 'done'"],
     [
       "{ 'done' } | { done }",

@@ -79,7 +79,7 @@ const lean = defineScript<
   keys: ({ lock }) => [lock],
   args: () => [],
   replies: { held: [], busy: [['remainingMs', 'integer']], kept: [['why', 'string']] },
-  words: ['held'],
+  nil: 'held',
   integer: 'busy',
 });
 
@@ -216,7 +216,7 @@ describe('a reply', () => {
   });
 
   it.each<[ScriptReply, object]>([
-    ['held', { status: 'held' }],
+    [null, { status: 'held' }],
     [0, { status: 'busy', remainingMs: 0 }],
     [-1, { status: 'busy', remainingMs: -1 }],
     [['kept', 'out'], { status: 'kept', why: 'out' }],
@@ -228,7 +228,7 @@ describe('a reply', () => {
   it.each<[ScriptReply, string]>([
     ['QUEUED', 'it is not an array: "QUEUED"'],
     ['kept', 'it is not an array: "kept"'],
-    [null, 'it is not an array: null'],
+    ['held', 'it is not an array: "held"'],
   ])('%j is refused where replies travel bare', async (reply, why) => {
     await expect(lean.run(recordingDriver(reply), { lock: 'L' }, {})).rejects.toThrow(
       new OutcomeUnknownError(`Unexpected reply of script lock/lean: ${why}`),

@@ -86,8 +86,7 @@ function emitScript({ name, summary, keys, args, replies, fragments, body }: Com
     ({ word, fields }) =>
       `    ${word}: [${fields.map((field) => pair(field.name, field.type)).join(', ')}],\n`,
   );
-  const words = replies.filter(({ bare }) => bare === 'word').map(({ word }) => quote(word));
-  const number = replies.find(({ bare }) => bare === 'integer');
+  const bareReplies = replies.flatMap(({ word, bare }) => (bare ? `  ${bare}: ${quote(word)},\n` : []));
   return `/** ${summary.replaceAll('*/', '*\\/')} */
 export const ${exportName(name)} = defineScript<
   ${parametersType(keys)},
@@ -100,7 +99,7 @@ export const ${exportName(name)} = defineScript<
   args: ${encoder(args)},
   replies: {
 ${replyList.join('')}  },
-${words.length === 0 ? '' : `  words: [${words.join(', ')}],\n`}${number === undefined ? '' : `  integer: ${quote(number.word)},\n`}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
+${bareReplies.join('')}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
 });
 `;
 }

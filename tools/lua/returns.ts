@@ -1,20 +1,20 @@
 /**
- * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' } as word`.
+ * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' } as nil`.
  *
- * A reply travels as an array that starts with its word. The replies of a script that runs all the time may travel
- * bare: those without fields as the word, and one with a single integer as that.
+ * A reply travels as an array that starts with its word. Two replies of a script that runs all the time may travel
+ * bare: one without fields as nil, and one with a single integer as that.
  */
 
 export type Field = { readonly name: string; readonly type: string };
 
 /** How a reply travels that is not an array. */
-export type Bare = 'word' | 'integer';
+export type Bare = 'nil' | 'integer';
 
 /** One shape of a reply: its status word and what follows it. */
 export type Reply = { readonly word: string; readonly fields: readonly Field[]; readonly bare?: Bare };
 
 const FIELD_TYPES = ['integer', 'string', 'string?', 'integer...', 'string...'];
-const SHAPE = /^\s*\{(.*)\}(?:\s+as\s+(word|integer))?\s*$/;
+const SHAPE = /^\s*\{(.*)\}(?:\s+as\s+(nil|integer))?\s*$/;
 const WORD = /^'([a-z][A-Za-z0-9]*)'$/;
 const FIELD = /^([A-Za-z][A-Za-z0-9]*)(?:\s*:\s*(\S+))?$/;
 
@@ -46,10 +46,9 @@ function checkBare(
   before: readonly Reply[],
   report: (message: string) => void,
 ): Bare {
-  const isSecond = bare === 'integer' && before.some((reply) => reply.bare === bare);
-  if (isSecond) report('a second reply travels as an integer');
-  const fits = bare === 'word' ? fields.length === 0 : fields.length === 1 && fields[0]?.type === 'integer';
-  if (!fits) report(`'${word}' cannot travel as ${bare}: a word has no fields, an integer is the only one`);
+  if (before.some((reply) => reply.bare === bare)) report(`a second reply travels as ${bare}`);
+  const fits = bare === 'nil' ? fields.length === 0 : fields.length === 1 && fields[0]?.type === 'integer';
+  if (!fits) report(`'${word}' cannot travel as ${bare}: nil has no fields, an integer is the only one`);
   return bare;
 }
 

@@ -63,7 +63,7 @@ class Arena {
   }
 
   get isLineEmpty(): boolean {
-    return !this.bench.runtime.hasLine('line');
+    return this.bench.runtime.lineOf('line') === undefined;
   }
 }
 
