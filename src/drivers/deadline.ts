@@ -10,7 +10,8 @@
  * have become another one.
  */
 import { OutcomeUnknownError } from '../errors.ts';
-import { type CancelTimer, type Clock, serverTime } from '../runtime/clock.ts';
+import { type Link, LinkedList } from '../linked-list.ts';
+import { type Alarm, type Clock, serverTime } from '../runtime/clock.ts';
 import type {
   CallSignal,
   Connection,
@@ -32,23 +33,22 @@ export interface CallWatch {
 
 /** The time of one call; as a signal it aborts when that is over. A real AbortSignal costs 5 µs for every call. */
 class CallTime implements CallSignal {
+  readonly endsAt: number;
+  /** Its place among the calls under way. */
+  place: Link<CallTime> | undefined;
   readonly #clock: Clock;
-  readonly #endsAt: number;
-  readonly #cancel: CancelTimer;
+  readonly #onOver: () => void;
   #listener: (() => void) | undefined;
 
   constructor(clock: Clock, timeoutMs: number, onOver: () => void) {
     this.#clock = clock;
-    this.#endsAt = serverTime(clock) + timeoutMs;
-    this.#cancel = clock.after(timeoutMs, () => {
-      this.#listener?.();
-      onOver();
-    });
+    this.endsAt = serverTime(clock) + timeoutMs;
+    this.#onOver = onOver;
   }
 
   /** Also after a suspend, before the timer fires. */
   get aborted(): boolean {
-    return serverTime(this.#clock) >= this.#endsAt;
+    return serverTime(this.#clock) >= this.endsAt;
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
@@ -59,9 +59,48 @@ class CallTime implements CallSignal {
     this.#listener = undefined;
   }
 
+  over(): void {
+    this.#listener?.();
+    this.#onOver();
+  }
+}
+
+/** The calls that are under way, oldest first. All have the same time, so that one timer does for all of them. */
+class CallTimes {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #alarm: Alarm;
+  readonly #underWay = new LinkedList<CallTime>();
+
+  constructor(clock: Clock, timeoutMs: number) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#alarm = clock.alarm(() => this.#look());
+  }
+
+  begin(onOver: () => void): CallTime {
+    const time = new CallTime(this.#clock, this.#timeoutMs, onOver);
+    if (this.#underWay.isEmpty) this.#alarm.set(this.#timeoutMs);
+    time.place = this.#underWay.add(time);
+    return time;
+  }
+
   /** The call has been answered. */
-  stop(): void {
-    this.#cancel();
+  end(time: CallTime): void {
+    if (time.place !== undefined) this.#underWay.remove(time.place);
+    if (this.#underWay.isEmpty) this.#alarm.rest();
+  }
+
+  #look(): void {
+    const now = serverTime(this.#clock);
+    for (let time = this.#underWay.first; time !== undefined; time = this.#underWay.first) {
+      if (time.endsAt > now) {
+        this.#alarm.set(time.endsAt - now);
+        return;
+      }
+      this.end(time);
+      time.over();
+    }
   }
 }
 
@@ -71,8 +110,8 @@ class DeadlineDriver implements Driver {
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
   readonly #driver: Driver;
-  readonly #clock: Clock;
   readonly #timeoutMs: number;
+  readonly #times: CallTimes;
   readonly #watch: CallWatch | undefined;
   #isTroubled = false;
 
@@ -82,8 +121,8 @@ class DeadlineDriver implements Driver {
     this.writesOnce = driver.writesOnce;
     this.keyPrefix = driver.keyPrefix;
     this.#driver = driver;
-    this.#clock = clock;
     this.#timeoutMs = timeoutMs;
+    this.#times = new CallTimes(clock, timeoutMs);
     this.#watch = watch;
   }
 
@@ -156,20 +195,21 @@ class DeadlineDriver implements Driver {
 
   #bound<T>(call: (signal: CallSignal) => Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      const time = new CallTime(this.#clock, this.#timeoutMs, () => {
+      const times = this.#times;
+      const time = times.begin(() => {
         this.#isTroubled = true;
         onTimeout?.();
         reject(new OutcomeUnknownError(`No answer from the server within ${this.#timeoutMs} ms`));
       });
       const onError = (error: unknown) => {
-        time.stop();
+        times.end(time);
         this.#isTroubled ||= classify(error) !== 'refused';
         reject(error);
       };
       try {
         // Both handlers stay attached after a time-out: a late rejection is nobody's business any more.
         call(time).then((value) => {
-          time.stop();
+          times.end(time);
           this.#answered();
           resolve(value);
         }, onError);

@@ -7,12 +7,13 @@
  */
 import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
+import type { Link } from '../linked-list.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import type { CancelTimer } from './clock.ts';
 import type { Line, Waiter } from './line.ts';
 import { jittered } from './poller.ts';
-import type { Runtime } from './runtime.ts';
+import type { Interruptible, Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 
 /** How a head of the line learns that it is worth trying again. */
@@ -40,6 +41,8 @@ export abstract class Acquisition<T, A> implements Waiter {
   protected readonly runtime: Runtime;
   readonly #lineId: string | null;
   #line: Line | undefined;
+  /** Its place among all that is being acquired. */
+  #place: Link<Interruptible> | undefined;
   #resolve!: (value: T | null) => void;
   #reject!: (error: unknown) => void;
   #state: 'asking' | 'queued' | 'pausing' | 'over' = 'queued';
@@ -131,7 +134,7 @@ export abstract class Acquisition<T, A> implements Waiter {
         resolve(null);
         return;
       }
-      this.runtime.acquiring.add(this);
+      this.#place = this.runtime.acquiring.add(this);
       if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
       if (!this.isShared) this.#queue(this.#lineId);
       // Where there is room for many, who tries only once does not wait for those who wait.
@@ -323,7 +326,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#state = 'over';
     this.#cancelLimit?.();
     this.#forgetSignal?.();
-    this.runtime.acquiring.delete(this);
+    if (this.#place !== undefined) this.runtime.acquiring.remove(this.#place);
     settle();
     if (this.#isInDoubt) this.abandon();
     else if (this.#hasAttempted && this.withdraw()) {

@@ -27,6 +27,16 @@ export interface Clock {
   after(delayMs: number, fire: () => void): CancelTimer;
   /** The same without keeping the process alive: for what no caller awaits, or what another timer of the call bounds. */
   inBackground(delayMs: number, fire: () => void): CancelTimer;
+  /** A timer for what is awaited again and again: setting it anew costs a fraction of making one. */
+  alarm(fire: () => void): Alarm;
+}
+
+/** Fires once, at the time it was set to or earlier: who is called looks at the clock. */
+export interface Alarm {
+  /** Fires within this time, and keeps the process alive until then. */
+  set(delayMs: number): void;
+  /** It is not needed for now. */
+  rest(): void;
 }
 
 /** Node fires a timer at once when its delay does not fit 31 bits, so long sleeps are re-armed. */
@@ -74,6 +84,28 @@ export class SystemClock implements Clock {
 
   inBackground(delayMs: number, fire: () => void): CancelTimer {
     return this.#arm(delayMs, fire, false);
+  }
+
+  alarm(fire: () => void): Alarm {
+    let timer: NodeJS.Timeout | undefined;
+    let firesAt = 0;
+    const onFired = () => {
+      timer = undefined;
+      fire();
+    };
+    return {
+      set: (delayMs) => {
+        const at = this.now() + delayMs;
+        if (timer !== undefined && firesAt <= at) {
+          timer.ref();
+          return;
+        }
+        clearTimeout(timer);
+        firesAt = at;
+        timer = setTimeout(onFired, Math.min(Math.max(0, Math.ceil(delayMs)), LONGEST_TIMER_MS));
+      },
+      rest: () => void timer?.unref(),
+    };
   }
 
   #arm(delayMs: number, fire: () => void, isAwaited: boolean): CancelTimer {

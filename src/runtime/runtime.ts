@@ -3,6 +3,7 @@
  */
 import type { Driver } from '../drivers/driver.ts';
 import { ClosedError } from '../errors.ts';
+import { LinkedList } from '../linked-list.ts';
 import { slotOf } from '../slots.ts';
 import { type Clock, LeaseClock } from './clock.ts';
 import type { Report, WarningCode } from './events.ts';
@@ -22,7 +23,7 @@ export interface PassOn {
 }
 
 /** What ends when the client closes. */
-interface Interruptible {
+export interface Interruptible {
   interrupt(reason: unknown): void;
 }
 
@@ -53,9 +54,9 @@ export class Runtime {
   readonly settler: Settler;
   readonly watchdog: Watchdog;
   /** What is being acquired at present. */
-  readonly acquiring = new Set<Interruptible>();
+  readonly acquiring = new LinkedList<Interruptible>();
   /** What is held at present. */
-  readonly tenures = new Set<Tenure>();
+  readonly tenures = new LinkedList<Tenure>();
   readonly #lines = new Map<string, Line>();
   readonly #poller: Poller;
   readonly #closing = new AbortController();

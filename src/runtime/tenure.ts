@@ -7,6 +7,7 @@
  */
 import { mayHaveRun } from '../drivers/outcome.ts';
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
+import type { Link } from '../linked-list.ts';
 import { bar, barMs } from './bar.ts';
 import type { CancelTimer } from './clock.ts';
 import { Lease } from './lease.ts';
@@ -63,7 +64,11 @@ export class Tenure {
   readonly protocol: TenureProtocol;
   readonly owner: string;
   readonly token: number | undefined;
+  /** When the watchdog renews it, and its place in the watchdog's list. */
+  renewalDueAt = 0;
+  renewalPlace: Link<Tenure> | undefined;
   readonly #runtime: Runtime;
+  readonly #place: Link<Tenure>;
   /** Those that last, in the order they came: hardly ever more than one. */
   #entries: readonly Entry[];
   #whenOver: (() => void) | undefined;
@@ -94,7 +99,7 @@ export class Tenure {
     this.#lease = leaseOf(protocol, grant);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
     this.#entries = [first];
-    runtime.tenures.add(this);
+    this.#place = runtime.tenures.add(this);
     runtime.watchdog.attend();
     this.watch();
   }
@@ -357,7 +362,7 @@ export class Tenure {
   #stopTimers(): void {
     this.#cancelDeadline?.();
     this.#runtime.watchdog.unwatch(this);
-    this.#runtime.tenures.delete(this);
+    this.#runtime.tenures.remove(this.#place);
   }
 
   async #leaveOne(): Promise<boolean> {

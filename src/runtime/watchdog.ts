@@ -8,6 +8,7 @@
  */
 import { classify, isSlotMoving } from '../drivers/outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
+import { LinkedList } from '../linked-list.ts';
 import { Backoff } from './backoff.ts';
 import type { CancelTimer } from './clock.ts';
 import type { Renew } from './protocol.ts';
@@ -29,8 +30,8 @@ const STALL_MS = 500;
 export class Watchdog {
   readonly #runtime: Runtime;
   readonly #leaseMs: number;
-  /** When each tenure is to be renewed. All wait equally long, so the map is in order of due time. */
-  readonly #dueAt = new Map<Tenure, number>();
+  /** Those that are to be renewed. All wait equally long, so the list is in order of due time. */
+  #due = new LinkedList<Tenure>();
   /** Being renewed; taken out of the queue until it is settled. */
   readonly #renewing = new Set<Tenure>();
   #cancelTick: CancelTimer | undefined;
@@ -55,11 +56,10 @@ export class Watchdog {
 
   /** Starts renewing, if it is not being renewed already. */
   watch(tenure: Tenure): void {
-    if (this.#dueAt.has(tenure) || this.#renewing.has(tenure)) return;
-    const dueAt = this.#runtime.clock.now() + this.#periodMs;
-    this.#dueAt.set(tenure, dueAt);
+    if (tenure.renewalPlace?.isLinked || this.#renewing.has(tenure)) return;
+    this.#add(tenure, this.#runtime.clock.now() + this.#periodMs);
     // The pulse may be slower than the renewals of a short lease.
-    if (dueAt < this.#tickAt) this.#arm();
+    if (tenure.renewalDueAt < this.#tickAt) this.#arm();
   }
 
   /** Whether a renewal of it is under way that has not been answered. */
@@ -68,30 +68,35 @@ export class Watchdog {
   }
 
   unwatch(tenure: Tenure): void {
-    this.#dueAt.delete(tenure);
+    if (tenure.renewalPlace !== undefined) this.#due.remove(tenure.renewalPlace);
     this.#renewing.delete(tenure);
   }
 
   /** Another server is in charge: confirms every hold there now, or asks for it back, also one with its own lease. */
   confirmAll(): void {
     const now = this.#runtime.clock.now();
-    this.#dueAt.clear();
     for (const tenure of this.#runtime.tenures) {
-      if (tenure.count > 0 && !this.#renewing.has(tenure)) this.#dueAt.set(tenure, now);
+      if (tenure.renewalPlace !== undefined) this.#due.remove(tenure.renewalPlace);
+      if (tenure.count > 0 && !this.#renewing.has(tenure)) this.#add(tenure, now);
     }
-    if (this.#dueAt.size > 0) this.#arm();
+    if (!this.#due.isEmpty) this.#arm();
   }
 
   close(): void {
     this.#cancelTick?.();
     this.#cancelTick = undefined;
-    this.#dueAt.clear();
+    this.#due = new LinkedList();
     this.#renewing.clear();
+  }
+
+  #add(tenure: Tenure, dueAt: number): void {
+    tenure.renewalDueAt = dueAt;
+    tenure.renewalPlace = this.#due.add(tenure);
   }
 
   #arm(): void {
     const now = this.#runtime.clock.now();
-    const [nextDueAt = Number.POSITIVE_INFINITY] = this.#dueAt.values();
+    const nextDueAt = this.#due.first?.renewalDueAt ?? Number.POSITIVE_INFINITY;
     const delayMs = Math.min(Math.max(0, nextDueAt - now), PULSE_MS);
     this.#cancelTick?.();
     this.#tickAt = now + delayMs;
@@ -110,7 +115,7 @@ export class Watchdog {
     }
     this.#renewDue(leaseNow);
     this.#cancelTick = undefined;
-    if (tenures.size > 0) this.#arm();
+    if (!tenures.isEmpty) this.#arm();
   }
 
   /** Takes a little more than is due, so that holds taken one after another end up in one batch. */
@@ -119,13 +124,13 @@ export class Watchdog {
     const batches = new Map<Renew, Map<number, Tenure[]>>();
     const leased: Tenure[] = [];
     let taken = 0;
-    for (const [tenure, dueAt] of this.#dueAt) {
+    for (const tenure of this.#due) {
       // The rest follows at once, in a turn of its own.
-      if (dueAt > dueBy || taken === SLICE) break;
+      if (tenure.renewalDueAt > dueBy || taken === SLICE) break;
       taken += 1;
       // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
       if (!tenure.isStillHeld(leaseNow)) continue;
-      this.#dueAt.delete(tenure);
+      if (tenure.renewalPlace !== undefined) this.#due.remove(tenure.renewalPlace);
       this.#renewing.add(tenure);
       if (!tenure.isRenewed) {
         leased.push(tenure);

@@ -1,6 +1,6 @@
 /** Time that stands still until a test moves it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CancelTimer, Clock } from '../../src/runtime/clock.ts';
+import type { Alarm, CancelTimer, Clock } from '../../src/runtime/clock.ts';
 
 interface Timer {
   readonly dueAt: number;
@@ -40,6 +40,17 @@ export class ManualClock implements Clock {
 
   inBackground(delayMs: number, fire: () => void): CancelTimer {
     return this.after(delayMs, fire);
+  }
+
+  alarm(fire: () => void): Alarm {
+    let cancel: CancelTimer = () => {};
+    return {
+      set: (delayMs) => {
+        cancel();
+        cancel = this.after(delayMs, fire);
+      },
+      rest: () => cancel(),
+    };
   }
 
   /** Moves on, firing what comes due at its own time, and lets what it started settle in between. */

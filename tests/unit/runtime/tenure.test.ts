@@ -198,7 +198,7 @@ describe('leaving', () => {
     expect(await hold.tenure.leave(third)).toBe(true);
     expect(hold.isOver).toBe(true);
     expect(lock.calls).toEqual(['leave 2', 'leave 1', 'release 6000']);
-    expect(bench.runtime.tenures.size).toBe(0);
+    expect(bench.runtime.tenures.isEmpty).toBe(true);
   });
 
   it('of all at once is one release, and no count of 0 is ever written', async () => {
@@ -376,7 +376,7 @@ describe('losing', () => {
     tenure.lose('forced');
     await clock.advance(2_000);
     expect(clock.pendingTimers).toBe(0);
-    expect(bench.runtime.tenures.size).toBe(0);
+    expect(bench.runtime.tenures.isEmpty).toBe(true);
   });
 });
 

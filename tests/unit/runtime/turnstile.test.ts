@@ -27,6 +27,7 @@ function sameTurn(clock: ManualClock, then: () => void): Clock {
         fire();
         then();
       }),
+    alarm: (fire) => clock.alarm(fire),
   };
 }
 
