@@ -211,11 +211,10 @@ export function send(
   signal?: CallSignal,
 ): Promise<ScriptReply> {
   const command = client.callBuffer.call(BUILDER, name, args) as IoredisCommand;
-  const { resolve, reject, toWritable } = command;
+  const { reject, toWritable } = command;
   let isOver = false;
   let isWaiting = false;
   let writtenTo: { readonly destroyed: boolean } | undefined;
-  command.resolve = (reply) => resolve.call(command, decode(reply));
   command.reject = (error) => {
     isOver = true;
     reject.call(command, error);
@@ -230,9 +229,13 @@ export function send(
     writtenTo = connection;
     return toWritable.call(command, connection);
   };
-  const sent = client.sendCommand(command) as Promise<ScriptReply>;
+  const sent = client.sendCommand(command) as Promise<RawReply>;
   isWaiting = true;
-  return sent;
+  // Whatever stands between the caller and the library may have sent another command in its place.
+  if (sent !== command.promise) return sent.then(decode);
+  const { resolve } = command;
+  command.resolve = (reply) => resolve.call(command, decode(reply));
+  return sent as Promise<ScriptReply>;
 }
 
 /** The same for whole commands. */
@@ -244,6 +247,7 @@ export function sendThrough(client: IoredisSender): OneServer['send'] {
 interface IoredisCommand {
   toWritable(connection: { readonly destroyed: boolean }): string | Buffer;
   resolve(reply: RawReply): unknown;
+  readonly promise: unknown;
   reject(error: Error): void;
 }
 

@@ -43,7 +43,7 @@ describeWithProcess(
       await eventually(
         async () => (await timed(client.getLock(name).isLocked())).error instanceof DriverError,
       );
-      const swallowed = proxy.swallowReply(runs(scripts.lockRelease), { after: 'silence' });
+      const swallowed = proxy.swallowReply(runs(scripts.lockEnd), { after: 'silence' });
       const released = timed(hold.unlock());
       await proxy.heal();
       await swallowed;
