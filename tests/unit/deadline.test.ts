@@ -95,6 +95,26 @@ describe('withDeadline', () => {
     expect(given.clock.pendingTimers).toBe(0);
   });
 
+  it('gives each of several calls its own time, also after one that was answered', async () => {
+    const { clock, driver, bounded } = setUp();
+    const over: string[] = [];
+    const call = (name: string) => void bounded.eval(name, [], []).catch(() => over.push(name));
+    driver.eval.mockImplementationOnce(async () => 1);
+    call('answered');
+    call('first');
+    await clock.advance(200);
+    call('second');
+    await clock.advance(TIMEOUT_MS - 201);
+    expect(over).toEqual([]);
+    await clock.advance(1);
+    expect(over).toEqual(['first']);
+    await clock.advance(199);
+    expect(over).toEqual(['first']);
+    await clock.advance(1);
+    expect(over).toEqual(['first', 'second']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it.each(['eval', 'evalSha'] as const)(
     'tells the driver when the caller of %s has stopped waiting',
     async (name) => {

@@ -5,6 +5,66 @@ import { ManualClock } from '../../harness/manual-clock.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+describe('an alarm', () => {
+  /** Timers that keep this process alive. */
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('fires once, and again when it is set again', () => {
+    const fire = vi.fn();
+    const alarm = new SystemClock().alarm(fire);
+    alarm.set(100);
+    vi.advanceTimersByTime(99);
+    expect(fire).toHaveBeenCalledTimes(0);
+    vi.advanceTimersByTime(1_000);
+    expect(fire).toHaveBeenCalledTimes(1);
+    alarm.set(100);
+    vi.advanceTimersByTime(100);
+    expect(fire).toHaveBeenCalledTimes(2);
+  });
+
+  it('fires no later than it was last set to', () => {
+    const fire = vi.fn();
+    const alarm = new SystemClock().alarm(fire);
+    alarm.set(100);
+    vi.advanceTimersByTime(50);
+    alarm.set(10);
+    vi.advanceTimersByTime(10);
+    expect(fire).toHaveBeenCalledTimes(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('keeps one timer for all times it is set to', () => {
+    const alarm = new SystemClock().alarm(() => {});
+    for (let i = 0; i < 5; i += 1) {
+      alarm.set(100);
+      alarm.rest();
+      vi.advanceTimersByTime(10);
+    }
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  it('keeps the process alive while it is set, and not while it rests', () => {
+    vi.useRealTimers();
+    const before = timers();
+    const alarm = new SystemClock().alarm(() => {});
+    alarm.set(60_000);
+    expect(timers()).toBe(before + 1);
+    alarm.rest();
+    expect(timers()).toBe(before);
+    alarm.set(60_000);
+    expect(timers()).toBe(before + 1);
+    alarm.rest();
+    expect(timers()).toBe(before);
+  });
+});
+
 describe('SystemClock', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
