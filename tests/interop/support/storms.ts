@@ -39,10 +39,11 @@ const LEAST_ENTRIES = 10;
 const FOLLOWED_SHARE = 0.9;
 
 /**
- * Of the turns, a process has at least this share of an equal one. Node processes that pass a lock on have more holds a
- * turn, not more turns; what is left to chance is who is fastest after a release, and the JVMs are slower.
+ * Of the turns, a JVM has at least this share of an equal one, although Node processes pass the lock on. A Node process
+ * has more holds a turn; it stands back after each, and a JVM does not: on a busy machine most turns are the JVMs'.
  */
-const TURNS_SHARE = 1 / 4;
+const JVM_TURNS_SHARE = 1 / 4;
+const NODE_TURNS_SHARE = 1 / 12;
 
 /** With eight tasks in line, a tenure that is passed on is more than one hold, on a slow machine too. */
 const LEAST_HOLDS_A_TURN = 1.5;
@@ -131,9 +132,10 @@ export async function expectOrderInStorm(
   for (const [who, each] of Object.entries(visits)) {
     expect(each.entries, `${who} got in`).toBeGreaterThanOrEqual(LEAST_ENTRIES);
     if (!settings.isPassedOn) continue;
-    const share = (TURNS_SHARE * sum(turns)) / turns.length;
+    const isNode = who.startsWith('Node');
+    const share = ((isNode ? NODE_TURNS_SHARE : JVM_TURNS_SHARE) * sum(turns)) / turns.length;
     expect(each.turns, `${who} had its turns`).toBeGreaterThan(share);
-    const leastEntries = who.startsWith('Node') ? LEAST_HOLDS_A_TURN * each.turns : each.turns;
+    const leastEntries = isNode ? LEAST_HOLDS_A_TURN * each.turns : each.turns;
     expect(each.entries, `${who} passed the lock on`).toBeGreaterThanOrEqual(leastEntries);
   }
   expect(tokens).toHaveLength(settings.kind === 'fenced' ? counted : 0);

@@ -142,8 +142,8 @@ const restarted = on(MastersStage, async (stage, { start }) => {
 
 function clockIsOff(sign: 1 | -1): Observation {
   return minority(async (server) => {
-    const [seconds] = (await server.command('TIME')) as string[];
-    return (Number(seconds) * 1_000 - Date.now()) * sign > 900;
+    const [seconds, micros] = (await server.command('TIME')) as string[];
+    return (Number(seconds) * 1_000 + Number(micros) / 1_000 - Date.now()) * sign > 900;
   });
 }
 
