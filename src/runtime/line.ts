@@ -234,6 +234,10 @@ export class Line implements Polled {
   #end(): void {
     this.#listening?.stop();
     this.#listening = undefined;
+    // Whoever comes next knows nothing of the lock, and attempts at once.
+    this.#stale = true;
+    this.#pollMs = 0;
+    this.#ownMessages = 0;
     this.#whenEmpty();
   }
 }

@@ -22,6 +22,9 @@ export interface PassOn {
   readonly maxHolds: number;
 }
 
+/** Of so many locks the line is kept when it is empty: it would be made anew for every uncontended attempt. */
+const MOST_LINES = 1_000;
+
 /** What ends when the client closes. */
 export interface Interruptible {
   interrupt(reason: unknown): void;
@@ -101,12 +104,14 @@ export class Runtime {
     return new Patience(this.clock, waitMs, [this.#closing.signal, signal]);
   }
 
-  /** The line of that id, there while somebody is in it; or a line for one, where the server queues. */
+  /** The line of that id; or a line for one, where the server queues. */
   line(id: string | null): Line {
     if (id === null) return new Line(this.clock, this.hub, this.#poller, () => {});
     let line = this.#lines.get(id);
     if (line === undefined) {
-      line = new Line(this.clock, this.hub, this.#poller, () => this.#lines.delete(id));
+      line = new Line(this.clock, this.hub, this.#poller, () => {
+        if (this.#lines.size > MOST_LINES) this.#lines.delete(id);
+      });
       this.#lines.set(id, line);
     }
     return line;
@@ -114,7 +119,8 @@ export class Runtime {
 
   /** The line of those of this process who wait there; undefined when none does. */
   lineOf(id: string | null): Line | undefined {
-    return id === null ? undefined : this.#lines.get(id);
+    const line = id === null ? undefined : this.#lines.get(id);
+    return line?.isEmpty === false ? line : undefined;
   }
 
   /** Something changed in this process that the head of that line should look at, without waiting for a message. */

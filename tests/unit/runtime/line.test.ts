@@ -178,6 +178,17 @@ describe('Line', () => {
     expect([head.turns, next.turns]).toEqual([0, 2]);
   });
 
+  it('is as new for whoever comes after the last has left', () => {
+    const { line } = setUp();
+    const last = new NotingWaiter();
+    line.join(last);
+    line.attempting();
+    line.foundTaken(10_000, 5_000);
+    expect(line.isDue).toBe(false);
+    line.leave(last);
+    expect([line.join(new NotingWaiter()), line.isDue]).toEqual([true, true]);
+  });
+
   it('keeps no timer when the last waiter gives up', () => {
     const { clock, line } = setUp();
     const [head] = join(line, 1) as [NotingWaiter];
