@@ -6,7 +6,9 @@
  */
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
+import type { Link } from '../linked-list.ts';
 import { checkCount, checkOptions } from '../options.ts';
+import type { Interruptible } from '../runtime/runtime.ts';
 import {
   semaphoreAddPermits,
   semaphoreAvailablePermits,
@@ -184,35 +186,33 @@ export class Semaphore {
     const { permits = 1, waitMs, signal } = checkOptions('withPermit', options);
     if (typeof work !== 'function') throw new OptionError('withPermit needs a function to run');
     const count = checkCount(permits, 'permits', 1, MOST_PERMITS);
-    if (!(await this.#take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
-      throw new AcquireTimeoutError(this.name, waitMs ?? 0);
-    }
-    const working = (async () => work())();
-    const closed = await this.#closedDuring(working);
-    if (closed === undefined) {
-      await this.#giveBack(count);
-      return working;
-    }
-    // There is no lease that would end: what is not given back before the connection goes is lost.
-    this.#requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
-    await working;
-    throw closed;
-  }
-
-  /** Waits for the work to settle, however; or until the client is closed, and then answers with that error. */
-  async #closedDuring(working: Promise<unknown>): Promise<unknown> {
     const { runtime } = this.#context;
+    let closed: unknown;
+    // There is no lease that would end: what is not given back before the connection goes is lost.
+    const interrupt = (reason: unknown) => {
+      closed = reason;
+      this.#requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
+    };
+    // A client that closes waits until it is known whether there is something to give back.
+    runtime.settler.began();
+    let place: Link<Interruptible>;
     try {
-      using patience = runtime.patience(Number.POSITIVE_INFINITY, undefined);
-      await patience.wait(working);
-    } catch {
-      // The work's own error, which its promise keeps, or the client's end, which is asked for below.
+      if (!(await this.#take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
+        throw new AcquireTimeoutError(this.name, waitMs ?? 0);
+      }
+      if (runtime.isClosed) interrupt(undefined);
+      runtime.assertOpen();
+      place = runtime.underWay.add({ interrupt });
+    } finally {
+      runtime.settler.ended();
     }
     try {
-      runtime.assertOpen();
-      return undefined;
-    } catch (error) {
-      return error;
+      const value = await work();
+      if (closed !== undefined) throw closed;
+      return value;
+    } finally {
+      runtime.underWay.remove(place);
+      if (closed === undefined) await this.#giveBack(count);
     }
   }
 

@@ -41,7 +41,7 @@ export abstract class Acquisition<T, A> implements Waiter {
   protected readonly runtime: Runtime;
   readonly #lineId: string | null;
   #line: Line | undefined;
-  /** Its place among all that is being acquired. */
+  /** Its place among all calls that are under way. */
   #place: Link<Interruptible> | undefined;
   #resolve!: (value: T | null) => void;
   #reject!: (error: unknown) => void;
@@ -134,7 +134,7 @@ export abstract class Acquisition<T, A> implements Waiter {
         resolve(null);
         return;
       }
-      this.#place = this.runtime.acquiring.add(this);
+      this.#place = this.runtime.underWay.add(this);
       if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
       if (!this.isShared) this.#queue(this.#lineId);
       // Where there is room for many, who tries only once does not wait for those who wait.
@@ -326,7 +326,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#state = 'over';
     this.#cancelLimit?.();
     this.#forgetSignal?.();
-    if (this.#place !== undefined) this.runtime.acquiring.remove(this.#place);
+    if (this.#place !== undefined) this.runtime.underWay.remove(this.#place);
     settle();
     if (this.#isInDoubt) this.abandon();
     else if (this.#hasAttempted && this.withdraw()) {

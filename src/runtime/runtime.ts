@@ -56,8 +56,8 @@ export class Runtime {
   readonly hub: WakeHub;
   readonly settler: Settler;
   readonly watchdog: Watchdog;
-  /** What is being acquired at present. */
-  readonly acquiring = new LinkedList<Interruptible>();
+  /** Calls that end when the client closes: what is being acquired, and work that keeps what no lease would end. */
+  readonly underWay = new LinkedList<Interruptible>();
   /** What is held at present. */
   readonly tenures = new LinkedList<Tenure>();
   readonly #lines = new Map<string, Line>();
@@ -141,7 +141,7 @@ export class Runtime {
     if (this.#closed !== undefined) return;
     this.#closed = new ClosedError();
     this.#closing.abort(this.#closed);
-    for (const acquisition of [...this.acquiring]) acquisition.interrupt(this.#closed);
+    for (const call of [...this.underWay]) call.interrupt(this.#closed);
     // Those without an entry are being released by their last holder.
     for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
     await new Promise<void>((resolve) => {
