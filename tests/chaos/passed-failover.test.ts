@@ -36,7 +36,9 @@ describeWithProcess('the primary dies in a passed tenure', () => {
   it('whose lock was replicated: kept by its holder, and passed on when it is confirmed', async () => {
     const staged = await stage();
     await staged.whenInSync();
-    const client = await staged.client({ ...UNGUARDED, ...PASSING, replicas: 1 });
+    // Two seconds between renewals: after one that was answered there is time to hand the lock on.
+    const options = { ...UNGUARDED, ...PASSING, watchdogMs: 6_000, replicas: 1 };
+    const client = await staged.client(options);
     const { lost } = listenTo(client);
     const cases = await passAll(client);
     await staged.whenInSync();
