@@ -133,9 +133,11 @@ export class Line implements Polled {
   }
 
   #lookIn(ms: number): void {
-    this.#stale = false;
+    // An attempt is under way: it may have come before the release, and its answer would hide it.
+    this.#stale = this.#cancelPause === undefined;
+    if (this.#stale) return;
     this.foundBusy(ms);
-    if (this.#cancelPause !== undefined) this.pause();
+    this.pause();
   }
 
   /** Something happened: a message, a release in this process, a new connection. The head should look. */

@@ -375,6 +375,29 @@ describe('Line', () => {
       }
     });
 
+    it('that others heard of: a turn of theirs that ends while the head asks is news all the same', async () => {
+      const { line, hear } = await listening();
+      line.releasing();
+      line.released(3);
+      hear();
+      line.wake();
+      line.attempting();
+      // One of two others has had its turn. The server found the lock taken before that, and answers after the message.
+      hear();
+      line.foundTaken(30_000, 5_000);
+      expect(line.isDue).toBe(true);
+    });
+
+    it('that is answered while the head asks is news all the same', async () => {
+      const { line } = await listening();
+      line.releasing();
+      line.wake();
+      line.attempting();
+      line.released(2);
+      line.foundTaken(30_000, 5_000);
+      expect(line.isDue).toBe(true);
+    });
+
     it('that only this process heard of lets the head go on at once', async () => {
       const { line, head } = await listening();
       line.releasing();
