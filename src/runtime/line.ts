@@ -169,8 +169,9 @@ export class Line implements Polled {
 
   /** A look from outside: what is free is asked for, for what is not there is nothing to do. */
   peeked(remainingMs: number): void {
-    if (this.#cancelPause === undefined) return;
-    this.#cancelPause = undefined;
+    // Woken or handed on meanwhile, it waits for something else by now.
+    if (this.#cancelPause === undefined || this.#pollMs === 0) return;
+    this.#stopPause();
     if (remainingMs === -2) {
       this.#stale = true;
       this.#head?.proceed();

@@ -267,6 +267,32 @@ describe('Line', () => {
     expect(line.isDue).toBe(true);
   });
 
+  it('that changed hands while it was looked at does not hear of that any more, and leaves no timer', async () => {
+    let answer: (remaining: number[]) => void = () => {};
+    const peeking: Peek = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const { clock, line } = setUp(peeking);
+    const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
+    line.attempting();
+    line.peekKey = 'lock';
+    line.foundTaken(-1, 5_000);
+    line.pause();
+    await clock.advance(6_300);
+    // The holder hands it to the head, and the next in line waits for that one.
+    line.granted(5_000);
+    line.leave(head);
+    await clock.advance(0);
+    line.pause();
+    answer([29_000]);
+    await clock.advance(0);
+    expect(next.turns).toBe(1);
+    expect(line.isDue).toBe(false);
+    line.leave(next);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it('granted: messages that came meanwhile tell of the release that let the head in', () => {
     const { line } = setUp();
     const [head] = join(line, 2) as [NotingWaiter, NotingWaiter];
