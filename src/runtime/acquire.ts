@@ -251,8 +251,6 @@ export abstract class Acquisition<T, A> implements Waiter {
     try {
       value = this.accept(answer, wasInDoubt);
     } catch (error) {
-      // The next in line would take it for held.
-      this.#line?.wake();
       this.#fail(error);
       return;
     }
@@ -329,11 +327,9 @@ export abstract class Acquisition<T, A> implements Waiter {
     if (this.#place !== undefined) this.runtime.underWay.remove(this.#place);
     settle();
     if (this.#isInDoubt) this.abandon();
-    else if (this.#hasAttempted && this.withdraw()) {
-      // What was noted on the server for this one was noted for the next in line as well, which must not be found
-      // missing: its own attempt follows the withdrawal on its way.
-      this.#line?.wake();
-    }
+    // What this one was woken for, or had noted on the server, is as much the next one's. That one must not miss the
+    // first, nor be found missing for want of the second: its attempt follows what undoes those of this one.
+    if (this.#isInDoubt || (this.#hasAttempted && this.withdraw())) this.#line?.wake();
     this.#line?.leave(this);
   }
 }

@@ -283,10 +283,29 @@ describe('several waiters of one process', () => {
     controller.abort('stop');
     await arena.clock.advance(0);
     expect(a).toEqual({ state: 'rejected', error: 'stop' });
-    expect(arena.log).toEqual(['a attempts', 'a abandons']);
+    expect(arena.log).toEqual(['a attempts', 'a abandons', 'b attempts']);
     // What it may have taken is given back in the background, and that is announced.
     arena.release();
     await arena.clock.advance(0);
+    expect(b.value).toBe('it');
+  });
+
+  it('do not miss what a head was woken for that gives up, and took nothing', async () => {
+    const arena = new Arena();
+    const controller = new AbortController();
+    const a = arena.start('a', { signal: controller.signal });
+    const b = arena.start('b');
+    await arena.clock.advance(100);
+    arena.log.length = 0;
+    const take = arena.answer;
+    // Sent on another connection than what undoes it, the attempt comes second, takes nothing, and nobody is told.
+    arena.answer = () => new Promise(() => {});
+    arena.release();
+    arena.answer = take;
+    controller.abort('stop');
+    await arena.clock.advance(0);
+    expect(a.error).toBe('stop');
+    expect(arena.log).toEqual(['a attempts', 'a abandons', 'b attempts']);
     expect(b.value).toBe('it');
   });
 
