@@ -348,6 +348,14 @@ export class Tenure {
     });
   }
 
+  /** The machine slept, and a timer that was set before would come too late by as much. */
+  awoke(now: number): void {
+    if (!this.isStillHeld(now)) return;
+    this.#cancelDeadline?.();
+    this.#cancelDeadline = undefined;
+    this.mindDeadline();
+  }
+
   /** The watchdog is needed while an entry without a lease of its own lasts, or the server's word has to be heard. */
   watch(): void {
     if (this.#state !== 'held') return;

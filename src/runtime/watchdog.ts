@@ -111,7 +111,8 @@ export class Watchdog {
     if (leaseClock.suspendedMs !== this.#suspendedMs) {
       // Timers stand still while the machine sleeps, leases on the server do not.
       this.#suspendedMs = leaseClock.suspendedMs;
-      for (const tenure of [...tenures]) tenure.isStillHeld(leaseNow);
+      for (const tenure of [...tenures]) tenure.awoke(leaseNow);
+      for (const tenure of this.#due) tenure.renewalDueAt = clock.now();
     }
     this.#renewDue(leaseNow);
     this.#cancelTick = undefined;

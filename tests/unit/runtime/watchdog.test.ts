@@ -369,15 +369,44 @@ describe('a machine that was suspended', () => {
     expect(renewal.calls).toEqual([]);
   });
 
-  it('not past the lease: the hold is kept', async () => {
+  it('not past the lease: the hold is kept, and renewed as soon as it wakes', async () => {
     const { bench, clock, protocol } = setUp();
     const { entry, tenure } = bench.hold(protocol('a'));
     clock.suspend(15_000);
+    expect(tenure.remainingMs).toBeGreaterThan(12_000);
+    expect(tenure.remainingMs).toBeLessThan(13_500);
     await clock.advance(1_000);
-    expect(tenure.remainingMs).toBeGreaterThan(11_000);
-    expect(tenure.remainingMs).toBeLessThan(12_500);
+    expect(tenure.remainingMs).toBeGreaterThan(28_000);
     await clock.advance(60_000);
     expect(entry.reasons).toEqual([]);
+  });
+
+  it.each([5_000, 15_000, 20_000, 25_000])(
+    'for %d ms: a hold with its own lease is told in time',
+    async (ms) => {
+      const { bench, clock, protocol } = setUp();
+      const leased = bench.hold(protocol('b'), { renewed: false, leaseMs: 30_000 });
+      const beganAt = clock.now();
+      await clock.advance(1_500);
+      clock.suspend(ms);
+      // By the clock of the server, which lets others in after 30 s.
+      await clock.advance(29_000 - 1_500 - ms);
+      expect(clock.now() + clock.suspendedMs() - beganAt).toBe(29_000);
+      expect(leased.entry.reasons).toHaveLength(1);
+    },
+  );
+
+  it('for 16 s while a renewal was under way: told in time', async () => {
+    const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 10_000 });
+    const { entry } = bench.hold(protocol('a'));
+    const beganAt = clock.now();
+    renewal.answer = () => new Promise(() => {});
+    await clock.advance(10_000);
+    expect(renewal.calls).toHaveLength(1);
+    clock.suspend(16_000);
+    await clock.advance(3_000);
+    expect(clock.now() + clock.suspendedMs() - beganAt).toBe(29_000);
+    expect(entry.reasons).toHaveLength(1);
   });
 
   it('is noticed for every hold, also when one of them was asked first', async () => {
