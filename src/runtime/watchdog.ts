@@ -159,7 +159,7 @@ export class Watchdog {
     const backoff = new Backoff(50, 1_000);
     let tenures = batch;
     // Where the time-out of a command is as long as the lease, the deadline may come before the first failure.
-    const overdueMs = Math.min(this.#leaseMs / 6, batch[0]?.remainingMs ?? 0);
+    const overdueMs = Math.min(this.#leaseMs / 6, ...batch.map(({ remainingMs }) => remainingMs));
     const cancelOverdue = this.#runtime.clock.inBackground(overdueMs, () => {
       for (const tenure of tenures)
         if (this.#renewing.has(tenure))

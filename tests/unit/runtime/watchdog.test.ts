@@ -353,6 +353,20 @@ describe('an event loop that was blocked', () => {
   });
 });
 
+describe('holds that are renewed together', () => {
+  it('are told each by its own deadline, though the grant of one took much longer', async () => {
+    const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 20_000 });
+    const quick = bench.hold(protocol('a'));
+    const slow = bench.hold(protocol('b'), { tookMs: 15_000 });
+    renewal.answer = () => new Promise(() => {});
+    await clock.advance(10_000);
+    expect(renewal.calls.map(({ keys }) => keys)).toEqual([['a', 'b']]);
+    await clock.advance(3_500);
+    expect(slow.entry.reasons).toEqual(['unreachable']);
+    expect(quick.entry.reasons).toEqual([]);
+  });
+});
+
 describe('a machine that was suspended', () => {
   it('past the lease: every hold is lost as soon as it wakes, renewed or not', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();

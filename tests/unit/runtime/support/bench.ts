@@ -53,13 +53,13 @@ export class Bench {
   /** A tenure that begins now. */
   hold(
     protocol: HandDrivenProtocol,
-    { renewed = true, leaseMs = this.runtime.watchdogMs, doubtful = false } = {},
+    { renewed = true, leaseMs = this.runtime.watchdogMs, doubtful = false, tookMs = 0 } = {},
   ) {
     const entry = new NotingEntry(renewed);
     let isOver = false;
     const grant = {
       owner: `c:${protocol.name}`,
-      sentAt: this.runtime.leaseClock.sendTime(),
+      sentAt: this.runtime.leaseClock.sendTime() - tookMs,
       leaseMs,
       doubtful,
     };
