@@ -353,6 +353,27 @@ describe('an event loop that was blocked', () => {
   });
 });
 
+describe('a hold whose deadline comes before the next third of the lease, because its grant took long', () => {
+  it('is renewed at once', async () => {
+    const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 25_000 });
+    const { entry } = bench.hold(protocol('a'), { tookMs: 20_000 });
+    await clock.advance(0);
+    expect(renewal.calls).toHaveLength(1);
+    await clock.advance(100_000);
+    expect(renewal.calls.length).toBeLessThan(13);
+    expect(entry.reasons).toEqual([]);
+  });
+
+  it('is told in time when the server is silent', async () => {
+    const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 25_000 });
+    renewal.answer = () => new Promise(() => {});
+    const { entry } = bench.hold(protocol('a'), { tookMs: 25_000 });
+    // The server lets others in after 5 s.
+    await clock.advance(3_200);
+    expect(entry.reasons).toEqual(['unreachable']);
+  });
+});
+
 describe('holds that are renewed together', () => {
   it('are told each by its own deadline, though the grant of one took much longer', async () => {
     const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 20_000 });
