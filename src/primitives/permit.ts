@@ -195,6 +195,7 @@ export class HeldPermit implements Permit, Entry {
     const { watchdog } = this.#runtime;
     const tenure = this.#tenure;
     if (tenure !== undefined) watchdog.unwatch(tenure);
+    tenure?.mindDeadline();
     return (isReleased) => {
       if (this.#releasing !== undefined || this.#loss !== undefined) return;
       if (isReleased) {
