@@ -25,7 +25,7 @@ const TICK_MS = 250;
 export interface Polled {
   /** Where the server keeps the lock. */
   readonly peekKey: string;
-  /** How long the lock is taken by others: -2 when it is free. */
+  /** How long the lock is taken by others: -1 when that is not known, -2 when it is worth asking for it. */
   peeked(remainingMs: number): void;
 }
 
@@ -88,7 +88,11 @@ export class Poller {
   async #look(batch: readonly Polled[]): Promise<void> {
     try {
       const remaining = await this.#peek(batch.map(({ peekKey }) => peekKey));
-      for (const [i, polled] of batch.entries()) polled.peeked(remaining[i] ?? FREE);
+      // A key without expiry is no lock: who waits for it has to be told, which only its own attempt does.
+      for (const [i, polled] of batch.entries()) {
+        const remainingMs = remaining[i] ?? FREE;
+        polled.peeked(remainingMs >= 0 ? remainingMs : FREE);
+      }
     } catch (error) {
       // One that may not be looked at must not cost the others theirs: each asks for itself. Out of reach, all are
       // looked at again; who has a limit keeps it.
@@ -98,6 +102,6 @@ export class Poller {
   }
 }
 
-/** What a look answers for a lock that is free, and stands for when it is not known how long it is taken. */
+/** What stands for a lock that is worth asking for, and when it is not known how long it is taken. */
 const FREE = -2;
 const UNKNOWN = -1;

@@ -7,7 +7,7 @@ import { WakeHub } from '../../../src/runtime/wake-hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { HandDrivenDriver } from './support/hand-driven.ts';
 
-function setUp(peek: Peek = async (keys) => keys.map(() => -1)) {
+function setUp(peek: Peek = async (keys) => keys.map(() => 60_000)) {
   const clock = new ManualClock();
   const driver = new HandDrivenDriver();
   driver.answersAtOnce = true;
@@ -216,8 +216,8 @@ describe('Line', () => {
   });
 
   it('is looked at from outside at the poll: what is taken goes on waiting, what is free is asked for', async () => {
-    const answers = [-1, 60_000, -2];
-    const { clock, line } = setUp(async () => [answers.shift() ?? -1]);
+    const answers = [30_000, 60_000, -2];
+    const { clock, line } = setUp(async () => [answers.shift() ?? 0]);
     const [head] = join(line, 1);
     line.attempting();
     line.peekKey = 'lock';

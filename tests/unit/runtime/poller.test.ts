@@ -73,6 +73,14 @@ describe('Poller', () => {
     expect(calls).toEqual([]);
   });
 
+  it('has who waits for a key without expiry ask for itself: that is no lock, and only an attempt says so', async () => {
+    const { clock, poller } = setUp(async () => [-1]);
+    const [line] = lines(1) as [NotingLine];
+    poller.add(line, 100);
+    await clock.advance(250);
+    expect(line.looks).toEqual([-2]);
+  });
+
   it('has each ask for itself when the server refuses a look', async () => {
     const { clock, poller } = setUp(() => Promise.reject(refusal()));
     const all = lines(2);
