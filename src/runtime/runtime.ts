@@ -23,7 +23,7 @@ export interface PassOn {
 }
 
 /** Of so many locks the line is kept when it is empty: it would be made anew for every uncontended attempt. */
-const MOST_LINES = 1_000;
+const MOST_LINES = 64;
 
 /** What ends when the client closes. */
 export interface Interruptible {
