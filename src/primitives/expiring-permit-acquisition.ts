@@ -29,7 +29,7 @@ export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
     leaseMs: number,
     make: (grant: Grant) => T,
   ) {
-    // Who waits for few must not stand behind who waits for many: one line for each number.
+    // Small requests do not wait behind large ones: each size has its own line.
     super(runtime, `${protocol.identity} ${count}`);
     this.#protocol = protocol;
     this.#leaseMs = leaseMs;

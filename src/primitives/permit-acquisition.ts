@@ -31,7 +31,7 @@ export class PermitAcquisition extends Acquisition<true, Answer> {
   #answer: string | undefined;
 
   constructor(place: SemaphorePlace, count: number) {
-    // Who waits for few must not stand behind who waits for many: one line for each number.
+    // Small requests do not wait behind large ones: each size has its own line.
     super(place.context.runtime, `semaphore ${place.key} ${count}`);
     this.#place = place;
     this.#count = count;

@@ -220,7 +220,7 @@ export class HeldPermit implements Permit, Entry {
   #stand(grant: Grant): Tenure | undefined {
     if (grant.leaseMs === Number.POSITIVE_INFINITY) return undefined;
     const terms = { ...grant, doubtful: this.#isDoubtful };
-    return new Tenure(this.#runtime, this.protocol, terms, this, () => {});
+    return new Tenure(this.#runtime, this.protocol, terms, this);
   }
 
   /** The server does not know it any more. */

@@ -65,7 +65,7 @@ export class RateAcquisition extends Acquisition<true | Error, Answer> {
   }
 
   protected get waiting(): Waiting {
-    // Nobody announces that permits came back early, or that the rate changed.
+    // The server announces neither permits that come back early nor a new rate.
     return { kind: 'spin', nextDelayMs: () => Math.min(this.#waitMs, jittered(POLL_MS)) };
   }
 

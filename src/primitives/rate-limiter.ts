@@ -63,7 +63,7 @@ export class RateLimiter {
     const key = context.wire.rawName(name);
     this.#requests = new Requests(context, name, key);
     const wakeWaiters = () => this.#wakeWaiters();
-    // Who waits for few must not stand behind who waits for many: one line for each number.
+    // Small requests do not wait behind large ones: each size has its own line.
     const lineFor = (count: number | '') => `rate limiter ${key} ${count}`;
     this.#place = { context, name, key, keys: rateKeys(key, clientId), lineFor, wakeWaiters };
   }

@@ -60,7 +60,7 @@ export class Line implements Polled {
     return this.#head !== this.#tail;
   }
 
-  /** Queues up; answers whether it is at the head. Who joins must leave, however its wait ends. */
+  /** Queues up; answers whether it is at the head. A waiter that joins must leave, however its wait ends. */
   join(waiter: Waiter): boolean {
     waiter.previous = this.#tail;
     if (this.#tail === undefined) this.#head = waiter;

@@ -15,7 +15,6 @@ export class Patience {
   readonly #signals: AbortSignal[] = [];
   readonly #forget: (() => void)[] = [];
   #interrupt: ((reason: unknown) => void) | undefined;
-  #isContent = false;
 
   /** When the caller no longer wants what it waits for, by the clock; may be Infinity. */
   readonly endsAt: number;
@@ -29,17 +28,6 @@ export class Patience {
     for (const signal of this.#signals) {
       this.#forget.push(onAbort(signal, (reason) => this.#interrupt?.(reason)));
     }
-  }
-
-  get isOver(): boolean {
-    return this.#isContent || this.#clock.now() >= this.endsAt;
-  }
-
-  /** The same patience, content with the first answer: for asking before queueing up. To be disposed of. */
-  once(): Patience {
-    const once = new Patience(this.#clock, this.endsAt - this.#clock.now(), this.#signals);
-    once.#isContent = true;
-    return once;
   }
 
   throwIfAborted(): void {
