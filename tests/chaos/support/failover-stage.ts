@@ -187,13 +187,25 @@ export async function restartWithCutLog(server: TestServer): Promise<void> {
   await server.restart();
 }
 
-/** Resolves when one listens on that server to the releases of a lock. */
-export async function whenHeardAt(server: TestServer, name: string): Promise<void> {
+/**
+ * Resolves when one listens to the releases of a lock, on one of the servers that pass them on: a replica of a Cluster
+ * takes sharded subscriptions too, and is sent what its primary publishes.
+ */
+export async function whenHeardAt(servers: TestServer | readonly TestServer[], name: string): Promise<void> {
+  const channel = lockChannel(name);
+  const listening = [servers]
+    .flat()
+    .flatMap((server) => [
+      () => server.command('PUBSUB', 'NUMSUB', channel),
+      () => server.command('PUBSUB', 'SHARDNUMSUB', channel),
+    ]);
   await eventually(
     async () => {
-      const plain = (await server.command('PUBSUB', 'NUMSUB', lockChannel(name))) as unknown[];
-      const sharded = (await server.command('PUBSUB', 'SHARDNUMSUB', lockChannel(name))) as unknown[];
-      expect(Number(plain[1]) + Number(sharded[1])).toBe(1);
+      const answers = (await Promise.all(listening.map((count) => count()))) as unknown[][];
+      expect(
+        answers.reduce((sum, [, count]) => sum + Number(count), 0),
+        name,
+      ).toBe(1);
     },
     { withinMs: 30_000 },
   );
