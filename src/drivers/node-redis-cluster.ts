@@ -16,12 +16,7 @@ import type {
   ScriptReply,
 } from './driver.ts';
 import { Lifelines } from './lifeline.ts';
-import {
-  commandOptions,
-  type NodeRedisClient,
-  openNodeRedisConnection,
-  send,
-} from './node-redis-connection.ts';
+import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from './node-redis-connection.ts';
 import { scanWith } from './scan.ts';
 
 interface ClusterNode {
@@ -138,7 +133,7 @@ class NodeRedisClusterDriver implements Driver {
   }
 
   async #run(
-    command: readonly ScriptArgument[],
+    command: ScriptArgument[],
     key: string | undefined,
     signal: CallSignal | undefined,
   ): Promise<ScriptReply> {
@@ -147,7 +142,7 @@ class NodeRedisClusterDriver implements Driver {
     const home = this.#primaryOf(key);
     if (home === undefined || home.client?.isReady === false) this.#askAbout(key);
     if (home === undefined) throw this.#missing(`for slot ${slotOf(key)}`);
-    return this.#cluster.sendCommand(key, false, command, commandOptions(signal)) as Promise<ScriptReply>;
+    return this.#cluster.sendCommand(key, false, command, droppable(signal)) as Promise<ScriptReply>;
   }
 
   #askAbout(key: string): void {

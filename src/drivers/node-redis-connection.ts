@@ -33,22 +33,31 @@ export interface Whereabouts {
   isStray?(client: NodeRedisClient, shardedChannels: ReadonlySet<string>): boolean;
 }
 
-const PLAIN_REPLIES = {};
-
 /**
- * Whatever types the user's client is set to map replies to, ours are the library's own. A command that still
- * waits to be written is dropped when the signal aborts.
+ * Whatever types the user's client is set to map replies to, ours are the library's own. Its time-out, a signal and a
+ * timer for every command, would only repeat what `deadline.ts` does.
  */
-export function commandOptions(signal: CallSignal | undefined): object {
-  return { typeMapping: PLAIN_REPLIES, abortSignal: signal };
+const OURS = { typeMapping: {}, timeout: undefined };
+
+/** The options of a command that the library drops from its queue when the signal aborts, or has aborted. */
+export function droppable(signal: CallSignal | undefined): object {
+  return { ...OURS, abortSignal: signal };
 }
 
+/**
+ * Sends a command, which is not written any more once the signal has aborted. For the library to drop it costs some
+ * objects for each. A client that is ready writes in a moment, and turns a command into bytes as it does: should this
+ * one have to wait all the same, it is a PING by then.
+ */
 export function send(
-  client: Pick<NodeRedisClient, 'sendCommand'>,
-  args: readonly ScriptArgument[],
+  client: Pick<NodeRedisClient, 'sendCommand'> & { readonly isReady?: boolean },
+  command: ScriptArgument[],
   signal?: CallSignal,
 ): Promise<ScriptReply> {
-  return client.sendCommand(args, commandOptions(signal)) as Promise<ScriptReply>;
+  if (client.isReady !== true || signal?.aborted === true)
+    return client.sendCommand(command, droppable(signal)) as Promise<ScriptReply>;
+  signal?.addEventListener('abort', () => command.splice(0, command.length, 'PING'));
+  return client.sendCommand(command, OURS) as Promise<ScriptReply>;
 }
 
 /** Opens a dedicated connection. */
@@ -81,7 +90,7 @@ export async function openNodeRedisConnection(
   // taken for already acknowledged and then removed with it.
   const onMessage = (message: string, channel: string) => events.onMessage(channel, message);
   return {
-    send: (args) => send(client, args),
+    send: (args) => send(client, [...args]),
     subscribe: async (channel, kind) => {
       lifeline.assertAlive();
       if (kind === 'plain') return void (await client.subscribe(channel, onMessage));

@@ -46,7 +46,7 @@ class SentinelPrimary implements NodeRedisServer {
     this.keyPrefix = String(sentinel._keyPrefix ?? '');
   }
 
-  async send(args: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
+  async send(args: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
     const client = await this.find();
     try {
       return await send(client, args, signal);

@@ -18,7 +18,7 @@ import { OneServerDriver } from './one-server.ts';
 export interface NodeRedisServer extends Whereabouts {
   readonly topology: Topology;
   readonly keyPrefix: string;
-  send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
+  send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Tells the listener when commands go to another server than before. */
   onSwitched?(listener: SwitchListener): void;
   /** Leaves the user's client as it was. */

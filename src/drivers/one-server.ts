@@ -25,10 +25,10 @@ export interface OneServer {
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
   /**
-   * Sends a command exactly as given, on the user's client, once at most. Its name is in lower case, as the libraries
-   * name commands to whoever watches them.
+   * Sends a command exactly as given, on the user's client, once at most. The array is the sender's from then on. Its
+   * name is in lower case, as the libraries name commands to whoever watches them.
    */
-  send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
+  send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Opens a connection of our own, which is over when the lifelines are. */
   open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection>;
   /** Tells the listener when commands go to another server than before; see `Driver.onSwitched`. */

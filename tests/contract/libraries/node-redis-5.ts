@@ -19,6 +19,7 @@ export function standalone(): void {
   for (const RESP of [2, 3] as const) {
     describeDriver({
       title: `node-redis 5 on RESP${RESP}`,
+      waitsForDrain: true,
       hasKeyPrefix: false,
       async connect(settings) {
         const client = createClient({ ...options(settings), RESP });

@@ -22,6 +22,7 @@ function options({ port, username, password, db, keyPrefix, ca }: ClientSettings
 export function standalone(): void {
   describeDriver({
     title: 'node-redis 6 on RESP3',
+    waitsForDrain: true,
     hasKeyPrefix: true,
     async connect(settings): Promise<ConnectedClient> {
       const client = createClient({ ...options(settings), RESP: 3 });
@@ -33,6 +34,7 @@ export function standalone(): void {
 
   describeDriver({
     title: 'node-redis 6 on RESP2, with settings that change replies',
+    waitsForDrain: true,
     hasKeyPrefix: true,
     async connect(settings): Promise<ConnectedClient> {
       const client = createClient({

@@ -52,6 +52,8 @@ export interface DriverContext {
   readonly topology?: Topology;
   /** Whether a command waits for a connection for as long as the library is told, as with Valkey GLIDE. */
   readonly keepsWaiting?: boolean;
+  /** Whether commands wait in the library while its socket takes no more bytes. */
+  readonly waitsForDrain?: boolean;
   /** Whether the library itself connects nobody who may not PING and ask for INFO, as Valkey GLIDE does. */
   readonly probesOnConnect?: boolean;
   connect(settings: ClientSettings): Promise<ConnectedClient>;
@@ -304,6 +306,21 @@ export function describeDriver(context: DriverContext): void {
           const look = () => driver.eval("return redis.call('exists', KEYS[1])", [key], []);
           // A node of a Cluster takes some seconds to be sure of itself.
           expect(await eventually(look, { withinMs: 10_000, everyMs: 20 })).toBe(0);
+        });
+      }
+
+      if (context.waitsForDrain === true) {
+        it('full when a script is to be sent: a script whose caller gave up is never sent', async () => {
+          const { driver } = await connect();
+          const bounded = withDeadline(driver, new SystemClock(), 200);
+          await server.pause();
+          const filling = driver.eval('return 1', ['k'], ['x'.repeat(32 * 1024 * 1024)]);
+          const key = `given-up:${randomUUID()}`;
+          const givenUp = failure(bounded.eval(count, [key], []));
+          expect(await givenUp).toBeInstanceOf(OutcomeUnknownError);
+          await server.resume();
+          expect(await filling).toBe(1);
+          expect(await driver.eval("return redis.call('exists', KEYS[1])", [key], [])).toBe(0);
         });
       }
 

@@ -76,6 +76,7 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
   }
 
   describeDriver({
+    waitsForDrain: true,
     title: `node-redis ${version} Cluster on RESP3`,
     hasKeyPrefix: version === 6,
     topology: 'cluster',
@@ -86,6 +87,7 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
   });
 
   describeDriver({
+    waitsForDrain: true,
     title: `node-redis ${version} Cluster on RESP2, with settings that change replies`,
     hasKeyPrefix: false,
     topology: 'cluster',

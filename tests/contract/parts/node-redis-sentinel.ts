@@ -67,6 +67,7 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
     { RESP: 2, masterPoolSize: 3, commandOptions: { typeMapping } },
   ] as const) {
     describeDriver({
+      waitsForDrain: true,
       title: `node-redis ${version} Sentinel on RESP${more.RESP}`,
       hasKeyPrefix: version === 6,
       topology: 'sentinel',
