@@ -25,8 +25,8 @@ import { classify } from './outcome.ts';
 
 /** Who watches over the calls. */
 export interface CallWatch {
-  /** Why no script is to be sent; undefined when that is all right. */
-  refusal(): Error | undefined;
+  /** Why no script is to be sent now; undefined when that is all right. */
+  refusal(now: number): Error | undefined;
   /** A call was answered, for the first time since one was not, or could not be sent, or a connection broke. */
   onRecovered(): void;
 }
@@ -40,9 +40,9 @@ class CallTime implements CallSignal {
   readonly #onOver: () => void;
   #listener: (() => void) | undefined;
 
-  constructor(clock: Clock, timeoutMs: number, onOver: () => void) {
+  constructor(clock: Clock, now: number, timeoutMs: number, onOver: () => void) {
     this.#clock = clock;
-    this.endsAt = serverTime(clock) + timeoutMs;
+    this.endsAt = serverTime(clock, now) + timeoutMs;
     this.#onOver = onOver;
   }
 
@@ -78,9 +78,9 @@ class CallTimes {
     this.#alarm = clock.alarm(() => this.#look());
   }
 
-  begin(onOver: () => void): CallTime {
-    const time = new CallTime(this.#clock, this.#timeoutMs, onOver);
-    if (this.#underWay.isEmpty) this.#alarm.set(this.#timeoutMs);
+  begin(now: number, onOver: () => void): CallTime {
+    const time = new CallTime(this.#clock, now, this.#timeoutMs, onOver);
+    if (this.#underWay.isEmpty) this.#alarm.set(this.#timeoutMs, now);
     time.place = this.#underWay.add(time);
     return time;
   }
@@ -92,10 +92,11 @@ class CallTimes {
   }
 
   #look(): void {
-    const now = serverTime(this.#clock);
+    const readAt = this.#clock.now();
+    const now = serverTime(this.#clock, readAt);
     for (let time = this.#underWay.first; time !== undefined; time = this.#underWay.first) {
       if (time.endsAt > now) {
-        this.#alarm.set(time.endsAt - now);
+        this.#alarm.set(time.endsAt - now, readAt);
         return;
       }
       this.end(time);
@@ -110,6 +111,7 @@ class DeadlineDriver implements Driver {
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
   readonly #driver: Driver;
+  readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #times: CallTimes;
   readonly #watch: CallWatch | undefined;
@@ -121,6 +123,7 @@ class DeadlineDriver implements Driver {
     this.writesOnce = driver.writesOnce;
     this.keyPrefix = driver.keyPrefix;
     this.#driver = driver;
+    this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#times = new CallTimes(clock, timeoutMs);
     this.#watch = watch;
@@ -183,8 +186,9 @@ class DeadlineDriver implements Driver {
   }
 
   #script(call: (signal: CallSignal) => Promise<ScriptReply>): Promise<ScriptReply> {
-    const refusal = this.#watch?.refusal();
-    return refusal === undefined ? this.#bound(call) : Promise.reject(refusal);
+    const now = this.#clock.now();
+    const refusal = this.#watch?.refusal(now);
+    return refusal === undefined ? this.#boundFrom(now, call) : Promise.reject(refusal);
   }
 
   #answered(): void {
@@ -193,10 +197,14 @@ class DeadlineDriver implements Driver {
     this.#watch?.onRecovered();
   }
 
-  #bound<T>(call: (signal: CallSignal) => Promise<T>, onTimeout?: () => void): Promise<T> {
+  #bound<T>(call: () => Promise<T>, onTimeout?: () => void): Promise<T> {
+    return this.#boundFrom(this.#clock.now(), call, onTimeout);
+  }
+
+  #boundFrom<T>(now: number, call: (signal: CallSignal) => Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const times = this.#times;
-      const time = times.begin(() => {
+      const time = times.begin(now, () => {
         this.#isTroubled = true;
         onTimeout?.();
         reject(new OutcomeUnknownError(`No answer from the server within ${this.#timeoutMs} ms`));

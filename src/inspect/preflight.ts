@@ -99,13 +99,13 @@ export class Preflight implements CallWatch {
     return this.#unfitness;
   }
 
-  refusal(): Error | undefined {
+  refusal(now: number): Error | undefined {
     if (this.#unfitness?.isLasting) {
       // Somebody still tries what cannot be done: there may be another server by now.
       this.#lookSoon('thoroughly');
       return this.#unfitness.error;
     }
-    const isOld = this.#settings.clock.now() - this.#lookedAt >= REPEAT_MS;
+    const isOld = now - this.#lookedAt >= REPEAT_MS;
     if (isOld && this.#facts.size > 0) this.#lookSoon('routinely');
     return undefined;
   }

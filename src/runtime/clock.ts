@@ -17,9 +17,9 @@ export interface Clock {
   now(): number;
   /**
    * How long the machine has been suspended since this clock was made, as far as can be told. Leases go
-   * on running on the server meanwhile, so a deadline counts this time too.
+   * on running on the server meanwhile, so a deadline counts this time too. Who has just read `now()` passes it on.
    */
-  suspendedMs(): number;
+  suspendedMs(now?: number): number;
   /**
    * Calls `fire` once, `delayMs` from now or later. The timer keeps the process alive: for what a caller awaits, and
    * to be cancelled as soon as the caller has its answer.
@@ -34,7 +34,7 @@ export interface Clock {
 /** Fires once, at the time it was set to or earlier: who is called looks at the clock. */
 export interface Alarm {
   /** Fires within this time, and keeps the process alive until then. */
-  set(delayMs: number): void;
+  set(delayMs: number, now?: number): void;
   /** It is not needed for now. */
   rest(): void;
 }
@@ -45,11 +45,6 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** `os.uptime()` has a resolution of 10 ms and is read at another instant than the monotonic clock. */
 const SUSPEND_NOISE_MS = 100;
 
-/** How far the wall clock is ahead of the monotonic one. */
-function wallOffsetMs(): number {
-  return Date.now() - performance.now();
-}
-
 /** How far the time since boot is ahead. Interrupted between its two readings, one shows too little: the most counts. */
 function bootOffsetMs(): number {
   const readings = [1, 2, 3].map(() => uptime() * 1000 - performance.now());
@@ -58,17 +53,18 @@ function bootOffsetMs(): number {
 
 export class SystemClock implements Clock {
   readonly #bootOffsetMs = bootOffsetMs();
-  #wallOffsetMs = wallOffsetMs();
+  /** How far the wall clock is ahead of the monotonic one. */
+  #wallOffsetMs = Date.now() - performance.now();
   #suspendedMs = 0;
 
   now(): number {
     return performance.now();
   }
 
-  suspendedMs(): number {
+  suspendedMs(now = this.now()): number {
     // Reading the time since boot costs a hundred times as much as reading a clock. It is worth it only after the
     // wall clock has moved: a suspend moves it too.
-    const offsetMs = wallOffsetMs();
+    const offsetMs = Date.now() - now;
     if (Math.abs(offsetMs - this.#wallOffsetMs) < SUSPEND_NOISE_MS) return this.#suspendedMs;
     this.#wallOffsetMs = offsetMs;
     // The monotonic clock stands still during suspend, the time since boot does not: their difference
@@ -94,8 +90,8 @@ export class SystemClock implements Clock {
       fire();
     };
     return {
-      set: (delayMs) => {
-        const at = this.now() + delayMs;
+      set: (delayMs, now = this.now()) => {
+        const at = now + delayMs;
         if (timer !== undefined && firesAt <= at) {
           timer.ref();
           return;
@@ -125,8 +121,8 @@ export class SystemClock implements Clock {
 }
 
 /** The time by which the server counts what it remembers: it goes on while this machine is suspended. */
-export function serverTime(clock: Clock): number {
-  return clock.now() + clock.suspendedMs();
+export function serverTime(clock: Clock, now = clock.now()): number {
+  return now + clock.suspendedMs(now);
 }
 
 /**
@@ -148,8 +144,9 @@ export class LeaseClock {
 
   /** The present, with suspended time read afresh; costs a few microseconds. */
   now(): number {
-    this.#suspendedMs = this.#clock.suspendedMs();
-    return this.#clock.now() + this.#suspendedMs;
+    const now = this.#clock.now();
+    this.#suspendedMs = this.#clock.suspendedMs(now);
+    return now + this.#suspendedMs;
   }
 
   /**

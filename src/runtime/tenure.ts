@@ -95,7 +95,7 @@ export class Tenure {
     this.token = grant.token;
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
-    this.#beganAt = runtime.clock.now();
+    this.#beganAt = runtime.leaseClock.sendTime();
     this.#lease = leaseOf(protocol, grant);
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
     this.#entries = [first];
@@ -124,6 +124,11 @@ export class Tenure {
     return this.#entries.at(-1);
   }
 
+  /** When the holder must stop relying on it. */
+  get deadline(): number {
+    return this.#lease.deadline;
+  }
+
   get isHeld(): boolean {
     return this.#state === 'held';
   }
@@ -131,7 +136,7 @@ export class Tenure {
   /** Milliseconds until the holder must stop relying on it; 0 once lost or released. */
   get remainingMs(): number {
     if (this.#state !== 'held') return 0;
-    return Math.max(0, this.#lease.deadline - this.#runtime.leaseClock.now());
+    return Math.max(0, this.deadline - this.#runtime.leaseClock.now());
   }
 
   /** @throws LeaseLostError when it is lost, also when nothing has noticed yet because the process slept */
@@ -268,14 +273,14 @@ export class Tenure {
    * the server for itself.
    */
   #passOn(left: Entry): boolean {
-    const { passOnWithin, clock, leaseClock, watchdog, watchdogMs } = this.#runtime;
+    const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.#runtime;
     if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.isPassedOn) return false;
     const line = this.#runtime.lineOf(this.protocol.line);
     if (line === undefined) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
-    if (this.#holds >= passOnWithin.maxHolds || clock.now() - this.#beganAt >= passOnWithin.maxMs)
-      return false;
-    if (this.#lease.deadline - leaseClock.now() < watchdogMs / 2) return false;
+    const now = leaseClock.now();
+    if (this.#holds >= passOnWithin.maxHolds || now - this.#beganAt >= passOnWithin.maxMs) return false;
+    if (this.deadline - now < watchdogMs / 2) return false;
     // Should the next one die, its rivals wait for the longest lease that the former asked for.
     if (this.#lease.longestMs > watchdogMs) return false;
     return line.passOn(this);
@@ -321,7 +326,7 @@ export class Tenure {
   /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
   isStillHeld(now: number = this.#runtime.leaseClock.now()): boolean {
     if (this.#state !== 'held') return false;
-    const { deadline } = this.#lease;
+    const { deadline } = this;
     if (now < deadline) return true;
     const awakeAt = this.#runtime.clock.now() + this.#suspendedMs;
     if (awakeAt < deadline) this.lose('suspended');
@@ -340,7 +345,7 @@ export class Tenure {
    */
   mindDeadline(): void {
     if (this.#state !== 'held' || this.#cancelDeadline !== undefined) return;
-    const leftMs = this.#lease.deadline - this.#runtime.leaseClock.sendTime();
+    const leftMs = this.deadline - this.#runtime.leaseClock.sendTime();
     this.#cancelDeadline = this.#runtime.clock.inBackground(Math.max(0, leftMs), () => {
       this.#cancelDeadline = undefined;
       // A renewal may have moved the deadline meanwhile.

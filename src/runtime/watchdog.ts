@@ -57,13 +57,15 @@ export class Watchdog {
   /** Starts renewing, if it is not being renewed already. */
   watch(tenure: Tenure): void {
     if (tenure.renewalPlace?.isLinked || this.#renewing.has(tenure)) return;
-    if (tenure.isRenewed && tenure.remainingMs <= this.#periodMs) {
+    const { leaseClock } = this.#runtime;
+    const now = leaseClock.sendTime();
+    if (tenure.isRenewed && tenure.deadline - now <= this.#periodMs) {
       // The server's last word took so long that the deadline would come before the next turn.
       this.#renewing.add(tenure);
       void this.#renew(tenure.protocol.renew, [tenure]);
       return;
     }
-    this.#add(tenure, this.#runtime.clock.now() + this.#periodMs);
+    this.#add(tenure, now - leaseClock.suspendedMs + this.#periodMs);
     // The pulse may be slower than the renewals of a short lease.
     if (tenure.renewalDueAt < this.#tickAt) this.#arm();
   }

@@ -45,12 +45,12 @@ describeWithProcess('a server that is used', () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
 
     clock.jump(REPEAT_MS - 1);
-    expect(preflight.refusal()).toBeUndefined();
+    expect(preflight.refusal(clock.now())).toBeUndefined();
     await clock.advance(0);
     expect(await preflight.capabilities()).toMatchObject({ mayEvictLocks: false });
 
     clock.jump(1);
-    expect(preflight.refusal()).toBeUndefined();
+    expect(preflight.refusal(clock.now())).toBeUndefined();
     await clock.advance(0);
     await eventually(async () => (await preflight.capabilities()).mayEvictLocks);
     expect(told).toEqual(['HOLDFAST_EVICTION']);
@@ -68,7 +68,7 @@ describeWithProcess('a server that is used', () => {
     await clock.advance(0);
     expect(await looks()).toBe(0);
     for (let calls = 0; calls < 3; calls += 1) {
-      preflight.refusal();
+      preflight.refusal(clock.now());
       await clock.advance(0);
       await eventually(async () => (await looks()) === 1);
     }

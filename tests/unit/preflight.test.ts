@@ -211,7 +211,7 @@ describe('a look that only time has caused', () => {
         return reply(sha1, keys, args);
       };
       stage.clock.jump(30_000);
-      stage.preflight.refusal();
+      stage.preflight.refusal(stage.clock.now());
       await stage.clock.advance(0);
     };
     await lookLater();
@@ -219,7 +219,7 @@ describe('a look that only time has caused', () => {
     stage.report('warning', { code: 'HOLDFAST_NO_PUBLISH', message: 'refused' });
     published.length = 0;
     stage.clock.jump(30_000);
-    stage.preflight.refusal();
+    stage.preflight.refusal(stage.clock.now());
     await stage.clock.advance(0);
     expect(published).toEqual(['SPUBLISH']);
     expect(stage.standing()).toEqual([]);
@@ -235,7 +235,7 @@ describe('a look that only time has caused', () => {
     await look(stage, 0, 0);
     const asked = stage.driver.run.length;
     stage.clock.jump(30_000);
-    stage.preflight.refusal();
+    stage.preflight.refusal(stage.clock.now());
     await stage.clock.advance(0);
     expect(stage.driver.run.length).toBeGreaterThan(asked);
   });
