@@ -70,7 +70,7 @@ async function bench({ workloads, pace, out }: Options): Promise<void> {
   }));
   await measureAll(rows, pace);
   const results: Results = { rows, missing };
-  say(terminalReport(results));
+  say(terminalReport(results, pace));
   if (out !== undefined) await writeReport(out, { results, machine, pace });
 }
 

@@ -1,6 +1,7 @@
 /**
  * The report for the terminal: aligned columns.
  */
+import type { Pace } from '../pace.ts';
 import type { Results } from '../results.ts';
 import { DISTURBED, goalTable, rowTables, type Table } from './tables.ts';
 
@@ -18,11 +19,15 @@ function draw({ title, head, lines }: Table): string {
   return [title, ...[head, ...lines].map((line) => `  ${align(line)}`)].join('\n');
 }
 
-export function terminalReport(results: Results): string {
+const QUICK =
+  'A quick run shows that everything works. Its code is not warmed up, so that its ratios say little: the goals are for a full one.';
+
+export function terminalReport(results: Results, { name }: Pace): string {
   const tables = [...rowTables(results), goalTable(results)].map(draw);
   const missing = results.missing.map(
     ({ contestant, why }) => `Missing: ${contestant.title}, because ${why}.`,
   );
   const legend = `Medians, with the least and the most of all repetitions. ${DISTURBED} The machine was also busy with something else.`;
-  return ['', ...tables, [legend, ...missing].join('\n')].join('\n\n');
+  const notes = [legend, ...(name === 'quick' ? [QUICK] : []), ...missing];
+  return ['', ...tables, notes.join('\n')].join('\n\n');
 }

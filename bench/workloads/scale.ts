@@ -18,9 +18,11 @@ end`;
 /** What a client and its server do while the program does nothing. */
 async function observe(stage: Stage, player: Player, ms: number) {
   const before = await stage.serverCpuUs();
+  const startedAt = performance.now();
   const { cpu, worstLagMs } = await player.order<ObserveAnswer>({ op: 'observe', ms });
-  const serverUs = (await stage.serverCpuUs()) - before;
-  return { clientPercent: cpu * 100, serverPercent: (serverUs / 1_000 / ms) * 100, lagMs: worstLagMs };
+  const serverMs = ((await stage.serverCpuUs()) - before) / 1_000;
+  const server = serverMs / (performance.now() - startedAt);
+  return { clientPercent: cpu * 100, serverPercent: server * 100, lagMs: worstLagMs };
 }
 
 const contestants = [holdfastOnIoredis];

@@ -62,8 +62,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
 
   lock(options?: LockOptions): Promise<H> {
     return promised(() => {
-      const { signal, owner, ...wish } = options === undefined ? NO_OPTIONS : checkOptions('lock', options);
-      const taking = this.takeAs(this.#ownerFor(owner), wish, { waitMs: Number.POSITIVE_INFINITY, signal });
+      const wish = options === undefined ? NO_OPTIONS : checkOptions('lock', options);
+      const limits = { waitMs: Number.POSITIVE_INFINITY, signal: wish.signal };
+      const taking = this.takeAs(this.#ownerFor(wish.owner), wish, limits);
       // A wait without a limit ends with a hold, or with an error.
       return taking as Promise<unknown> as Promise<H>;
     });
@@ -71,11 +72,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
 
   tryLock(options?: TryLockOptions): Promise<H | null> {
     return promised(() => {
-      const { signal, owner, waitMs = 0, ...wish } = checkOptions('tryLock', options);
-      return this.takeAs(this.#ownerFor(owner), wish, {
-        waitMs,
-        signal,
-      }) as Promise<unknown> as Promise<H | null>;
+      const wish = checkOptions('tryLock', options);
+      const limits = { waitMs: wish.waitMs ?? 0, signal: wish.signal };
+      return this.takeAs(this.#ownerFor(wish.owner), wish, limits) as Promise<unknown> as Promise<H | null>;
     });
   }
 

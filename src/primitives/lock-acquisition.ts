@@ -28,11 +28,10 @@ function forgetting(asker: Asker | undefined): (() => void) | undefined {
 }
 
 export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
-  readonly #isShared: boolean;
+  readonly #lock: Lockable;
   readonly #protocol: LockProtocol;
   readonly #asker: Asker | undefined;
-  readonly #owner: string;
-  readonly #leaseMs: number;
+  #field: string | undefined;
   readonly #waitMs: number;
   readonly #wish: HoldOptions;
   #sentAt = 0;
@@ -42,15 +41,23 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   constructor(lock: Lockable, asker: Asker | undefined, wish: HoldOptions, waitMs: number) {
     const { runtime, numbers } = lock.context;
     super(runtime, lock.protocol.line);
-    const fresh = numbers.next();
-    const beginner = lock.protocol.begin?.(asker?.owner, fresh);
-    this.#isShared = lock.isShared;
+    const beginner = lock.protocol.begin?.(asker?.owner, numbers.next());
+    this.#lock = lock;
     this.#protocol = beginner?.protocol ?? lock.protocol;
-    this.#owner = beginner?.field ?? fresh;
+    this.#field = beginner?.field;
     this.#asker = asker;
-    this.#leaseMs = wish.leaseMs ?? runtime.watchdogMs;
     this.#waitMs = waitMs;
     this.#wish = wish;
+  }
+
+  /** A waiter that is handed a tenure never needs a field of its own. */
+  get #owner(): string {
+    this.#field ??= this.#lock.context.numbers.next();
+    return this.#field;
+  }
+
+  get #leaseMs(): number {
+    return this.#wish.leaseMs ?? this.runtime.watchdogMs;
   }
 
   protected get what(): string {
@@ -63,7 +70,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   }
 
   protected override get isShared(): boolean {
-    return this.#isShared;
+    return this.#lock.isShared;
   }
 
   protected override get isBounded(): boolean {

@@ -46,17 +46,12 @@ export abstract class ScriptedProtocol implements LockProtocol {
   abstract readonly identity: string;
   abstract readonly line: string | null;
   protected readonly wire: Wire;
-  protected readonly channel: string;
-  /** What the marks of its owners begin with: spelled once, since every acquisition names one. */
-  readonly #endedPrefix: string;
   readonly #scripts: LockScripts;
 
   constructor(wire: Wire, name: string, scripts: LockScripts, renew: Renew) {
     this.wire = wire;
     this.name = name;
     this.key = wire.rawName(name);
-    this.channel = lockChannel(this.key);
-    this.#endedPrefix = endedKey(this.key, '');
     this.renew = renew;
     this.#scripts = scripts;
   }
@@ -67,12 +62,17 @@ export abstract class ScriptedProtocol implements LockProtocol {
   abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
 
+  /** Spelled when it is needed: a hundred thousand locks that are held would each keep theirs. */
+  protected get channel(): string {
+    return lockChannel(this.key);
+  }
+
   get isOneCommand(): boolean {
     return this.wire.granting.isOneCommand(this.key);
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: this.#endedPrefix + owner };
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     return this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
   }
 
@@ -83,21 +83,21 @@ export abstract class ScriptedProtocol implements LockProtocol {
   release(owner: string): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
     const args = { owner, publish, channel: this.channel };
-    return this.#scripts.release.run(driver, { lock: this.key }, args).then(this.#released);
+    return this.#scripts.release.run(driver, { lock: this.key }, args).then((reply) => this.#released(reply));
   }
 
   end(owner: string, rememberMs: number): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
-    const keys = { lock: this.key, ended: this.#endedPrefix + owner };
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const args = { owner, publish, channel: this.channel, rememberMs };
-    return this.#scripts.end.run(driver, keys, args).then(this.#released);
+    return this.#scripts.end.run(driver, keys, args).then((reply) => this.#released(reply));
   }
 
-  readonly #released = (reply: Awaited<ReturnType<typeof lockRelease.run>>): ReleaseAnswer => {
+  #released(reply: Awaited<ReturnType<typeof lockRelease.run>>): ReleaseAnswer {
     if (reply.status === 'lost') return 'lost';
     this.wire.announced(reply.heardBy >= 0 ? 1 : 0);
     return this.wire.isHeardByAll || reply.heardBy < 0 ? reply.heardBy : 'released';
-  };
+  }
 
   async holders(): Promise<readonly string[]> {
     const reply = await this.#scripts.holder.run(this.wire.driver, { lock: this.key }, {});

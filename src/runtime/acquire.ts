@@ -55,8 +55,7 @@ export abstract class Acquisition<T, A> implements Waiter {
   /** An attempt may have run, or may yet run, that nobody knows the outcome of. */
   #isInDoubt = false;
   /** The last attempt failed in a way that may pass. */
-  #trouble: unknown;
-  #backoff: Backoff | undefined;
+  #trouble: { readonly error: unknown; readonly backoff: Backoff } | undefined;
   #cancelLimit: CancelTimer | undefined;
   #forgetSignal: (() => void) | undefined;
 
@@ -228,7 +227,6 @@ export abstract class Acquisition<T, A> implements Waiter {
     // An earlier attempt that got no answer may still be on its way: the doubt stays until one is granted.
     this.#isInDoubt = wasInDoubt;
     this.#trouble = undefined;
-    this.#backoff?.reset();
     this.#waitForEver();
     if (this.runtime.clock.now() >= this.#endsAt) {
       this.#end(() => this.#resolve(null));
@@ -276,9 +274,9 @@ export abstract class Acquisition<T, A> implements Waiter {
       this.#fail(errorOfAll(error, this.#isInDoubt, this.what));
       return;
     }
-    this.#trouble = error;
-    this.#backoff ??= new Backoff(20, 1_000);
-    const pauseMs = this.#backoff.next();
+    const { backoff } = this.#trouble ?? { backoff: new Backoff(20, 1_000) };
+    this.#trouble = { error, backoff };
+    const pauseMs = backoff.next();
     this.#wait((line) => line.foundBusy(pauseMs));
   }
 
@@ -312,7 +310,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#cancelLimit = clock.after(Math.max(0, at - clock.now()), () => {
       if (this.#state === 'asking') this.#fail(new OutcomeUnknownError(`No answer in time: ${this.what}`));
       else if (this.#trouble === undefined) this.#end(() => this.#resolve(null));
-      else this.#fail(errorOfAll(this.#trouble, this.#isInDoubt, this.what));
+      else this.#fail(errorOfAll(this.#trouble.error, this.#isInDoubt, this.what));
     });
   }
 

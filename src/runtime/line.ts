@@ -11,7 +11,7 @@ import { Courtesy } from './courtesy.ts';
 import { jittered, type Polled, type Poller } from './poller.ts';
 import type { ReleaseAnswer } from './protocol.ts';
 import type { Tenure } from './tenure.ts';
-import type { Listening, WakeHub } from './wake-hub.ts';
+import type { Listener, Listening, WakeHub } from './wake-hub.ts';
 
 export interface Waiter {
   /** Those behind and before it, kept by the line. */
@@ -23,7 +23,7 @@ export interface Waiter {
   receive(tenure: Tenure): boolean;
 }
 
-export class Line implements Polled {
+export class Line implements Listener, Polled {
   /** Where the server keeps what is waited for; empty when it cannot be looked at without asking for it. */
   peekKey = '';
   readonly #clock: Clock;
@@ -108,7 +108,7 @@ export class Line implements Polled {
    */
   released(answer: ReleaseAnswer | undefined): void {
     if (answer === undefined || answer === 'lost') {
-      this.#missed();
+      this.onMissed();
       return;
     }
     const own = this.#listening === undefined ? 0 : 1;
@@ -122,7 +122,7 @@ export class Line implements Polled {
     else this.#lookIn(standBackMs);
   }
 
-  #heard(): void {
+  onMessage(): void {
     if (this.#ownMessages > 0) {
       this.#ownMessages -= 1;
       return;
@@ -216,15 +216,12 @@ export class Line implements Polled {
    */
   listenTo(channel: string): void {
     if (this.#listening !== undefined) return;
-    this.#listening = this.#hub.listen(channel, {
-      onMessage: () => this.#heard(),
-      onMissed: () => this.#missed(),
-    });
-    void this.#listening.ready.then(() => this.#missed());
+    this.#listening = this.#hub.listen(channel, this);
+    void this.#listening.ready.then(() => this.onMissed());
   }
 
   /** A message may have gone unheard, our own among them. */
-  #missed(): void {
+  onMissed(): void {
     this.#ownMessages = 0;
     this.wake();
   }

@@ -141,7 +141,6 @@ export const CROWDS = {
   // The object is what the caller wished for.
   'a waiter behind others': {
     LockAcquisition: 1,
-    Object: 1,
     Promise: 1,
     functions: 2,
     Link: 1,
@@ -150,10 +149,10 @@ export const CROWDS = {
   'a lock that is waited for': {
     LockAcquisition: 1,
     Line: 1,
-    Object: 4,
+    Object: 2,
     Promise: 2,
     Set: 1,
-    functions: 7,
+    functions: 5,
     Link: 1,
     bytes: { atMost: 1_450 },
   },

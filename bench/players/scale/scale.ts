@@ -56,17 +56,17 @@ export class Scale {
 
   /** Does nothing for a while and tells what the library does meanwhile. */
   async observe(ms: number): Promise<ObserveAnswer> {
-    const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
     const cpuBefore = process.cpuUsage();
     const startedAt = performance.now();
+    await sleep(ms);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const cpu = (user + system) / 1_000 / (performance.now() - startedAt);
+    // After that: looking at the lag this often takes as much of a core as what is looked at.
+    const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
     lag.enable();
     await sleep(ms);
     lag.disable();
-    const { user, system } = process.cpuUsage(cpuBefore);
-    return {
-      cpu: (user + system) / 1_000 / (performance.now() - startedAt),
-      worstLagMs: Math.max(0, lag.max / 1e6 - LAG_RESOLUTION_MS),
-    };
+    return { cpu, worstLagMs: Math.max(0, lag.max / 1e6 - LAG_RESOLUTION_MS) };
   }
 
   /** Lets so many tasks wait for one lock, then lets them all have it once. */
