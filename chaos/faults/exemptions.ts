@@ -3,8 +3,8 @@
  */
 import type { Exemption, Mode } from '../fault.ts';
 
-/** Two holders at once, and a holder that is told after another one got in. */
-const EXCLUSION = ['overlap', 'late-loss'] as const;
+/** Two holders at once; a holder that is told after another one got in; one that passes on what another one has too. */
+const EXCLUSION = ['overlap', 'late-loss', 'owner-reused'] as const;
 /** What the guard does not cover, for it is about holds: numbers, and places in a queue. */
 const COUNTS = [
   'too-many-permits',
