@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongFirst } from './tests/harness/long-first.ts';
 import { isAtHand } from './tests/harness/other-servers.ts';
 import { type Project, projectsOf } from './tests/projects.ts';
 
@@ -17,6 +18,7 @@ export default defineConfig(({ mode }) => {
       globalSetup: ['tests/harness/global-setup.ts'],
       // More than a small machine has cores: tests wait most of the time.
       maxWorkers: mode === 'default' ? 5 : 6,
+      sequence: { sequencer: LongFirst },
       // Otherwise each of some sixty projects compiles the same sources anew.
       experimental: { fsModuleCache: true },
       projects: asked.filter(isPossible).map(({ name, files, except = [], provide = {} }) => ({
