@@ -13,32 +13,32 @@ export type {
 } from './drivers/address.ts';
 export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
-export { MemoryGuard } from './guards/memory-guard.ts';
-export { type SqlGuard, sqlGuard } from './guards/sql-guard.ts';
-export type { Capabilities } from './inspect/capabilities.ts';
-export type { Health, Problem } from './inspect/health.ts';
+export { MemoryGuard } from './fencing/memory-fence.ts';
+export { type SqlGuard, sqlGuard } from './fencing/sql-fence.ts';
+export type { Capabilities } from './preflight/capabilities.ts';
+export type { Health, Problem } from './preflight/health.ts';
 export type { Description } from './inspect/locks.ts';
-export type { Persistence } from './inspect/server.ts';
-export type { AwaitOptions, CountDownLatch } from './primitives/count-down-latch.ts';
-export type { FencedHold, FencedLock, FencedLockOptions } from './primitives/fenced-lock.ts';
-export type { FencedRegister } from './primitives/fenced-register.ts';
-export type { Hold } from './primitives/hold.ts';
-export type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './primitives/lock.ts';
-export type { Permit } from './primitives/permit.ts';
+export type { Persistence } from './preflight/server-facts.ts';
+export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
+export type { FencedHold, FencedLock, FencedLockOptions } from './locks/fenced-lock.ts';
+export type { FencedRegister } from './fencing/fenced-register.ts';
+export type { Hold } from './locks/hold.ts';
+export type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './locks/lock.ts';
+export type { Permit } from './counters/permit.ts';
 export type {
   PermitExpirableSemaphore,
   PermitOptions,
   TryPermitOptions,
-} from './primitives/permit-semaphore.ts';
-export type { RateConfig, RateLimiter, RateOptions } from './primitives/rate-limiter.ts';
-export type { ReadWriteLock, ReadWriteLockOptions } from './primitives/read-write-lock.ts';
+} from './counters/permit-semaphore.ts';
+export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
+export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.ts';
 export type {
   AcquireOptions,
   Semaphore,
   TryAcquireOptions,
   WithPermitOptions,
-} from './primitives/semaphore.ts';
-export type { Backoff } from './primitives/spin-lock.ts';
+} from './counters/semaphore.ts';
+export type { Backoff } from './locks/spin-lock.ts';
 export type {
   WebLock,
   WebLockInfo,
@@ -46,8 +46,8 @@ export type {
   WebLockOptions,
   WebLockSnapshot,
   WebLocks,
-} from './primitives/web-locks.ts';
-export type { ClientEvents, WarningCode } from './runtime/events.ts';
+} from './locks/web-locks.ts';
+export type { ClientEvents, WarningCode } from './events.ts';
 export type { Owner } from './runtime/owner.ts';
 export type { Target } from './target.ts';
 export type { Diagnostic } from './telemetry/channels.ts';

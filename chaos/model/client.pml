@@ -78,7 +78,7 @@ inline relyOn(c, drift) {
   endCall(c)
 }
 
-/* src/primitives/lock-acquisition.ts, assertInTime of src/runtime/tenure.ts: a grant past its deadline is none. */
+/* src/locks/lock-acquisition.ts, assertInTime of src/runtime/tenure.ts: a grant past its deadline is none. */
 inline takeGrant(c, drift) {
   relyOn(c, drift);
   if

@@ -11,7 +11,7 @@
  */
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Link, LinkedList } from '../linked-list.ts';
-import { type Alarm, type Clock, serverTime } from '../runtime/clock.ts';
+import { type Alarm, type Clock, serverTime } from '../clock.ts';
 import type {
   CallSignal,
   Connection,
@@ -21,7 +21,7 @@ import type {
   ScriptReply,
   Topology,
 } from './driver.ts';
-import { classify } from './outcome.ts';
+import { classify } from '../outcome.ts';
 
 /** Who watches over the calls. */
 export interface CallWatch {

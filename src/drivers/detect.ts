@@ -6,14 +6,14 @@
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
-import { ioredisDriver } from './ioredis.ts';
-import { type IoredisCluster, ioredisClusterDriver } from './ioredis-cluster.ts';
-import type { IoredisClient, IoredisSender } from './ioredis-connection.ts';
-import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis.ts';
-import { type NodeRedisCluster, nodeRedisClusterDriver } from './node-redis-cluster.ts';
-import type { NodeRedisClient } from './node-redis-connection.ts';
-import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis-sentinel.ts';
-import { detectGlide } from './valkey-glide-detect.ts';
+import { ioredisDriver } from './ioredis/one-server.ts';
+import { type IoredisCluster, ioredisClusterDriver } from './ioredis/cluster.ts';
+import type { IoredisClient, IoredisSender } from './ioredis/connection.ts';
+import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis/one-server.ts';
+import { type NodeRedisCluster, nodeRedisClusterDriver } from './node-redis/cluster.ts';
+import type { NodeRedisClient } from './node-redis/connection.ts';
+import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis/sentinel.ts';
+import { detectGlide } from './valkey-glide/detect.ts';
 
 const ACCEPTED =
   'a Redis or Cluster instance of ioredis 5 or 6 or of iovalkey, a client made by createClient(), createClientPool(), createSentinel() or createCluster() of node-redis (redis) 5 or 6, or a GlideClient or GlideClusterClient of Valkey GLIDE 2';

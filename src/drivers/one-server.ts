@@ -14,7 +14,7 @@ import type {
   SwitchListener,
   Topology,
 } from './driver.ts';
-import { Lifelines } from './lifeline.ts';
+import { Lifelines } from './connection-state.ts';
 import { scanWith } from './scan.ts';
 
 /** What a client library knows of its server. */

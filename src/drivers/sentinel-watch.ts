@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection, ConnectionEvents, ScriptReply } from './driver.ts';
-import { reconnectDelayMs } from './opening.ts';
+import { reconnectDelayMs } from './connect-settings.ts';
 
 export interface Place {
   readonly host: string;

@@ -6,7 +6,7 @@
  * not to a waiter, so that a head that gives up leaves it to the next: whether something happened since
  * the last attempt (a wake-up it must not take with it), and when to look again though nothing did.
  */
-import type { CancelTimer, Clock } from './clock.ts';
+import type { CancelTimer, Clock } from '../clock.ts';
 import { Courtesy } from './courtesy.ts';
 import { jittered, type Polled, type Poller } from './poller.ts';
 import type { ReleaseAnswer } from './protocol.ts';

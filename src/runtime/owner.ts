@@ -10,7 +10,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Tenure } from './tenure.ts';
-import { Turnstile } from './turnstile.ts';
+import { Turnstile } from './local-mutex.ts';
 
 /** Hands out the owner fields of one client. */
 export class OwnerNumbers {

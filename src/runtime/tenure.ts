@@ -5,13 +5,13 @@
  * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
  * lost it stays lost, whatever the server says later.
  */
-import { mayHaveRun } from '../drivers/outcome.ts';
+import { mayHaveRun } from '../outcome.ts';
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
-import { bar, barMs } from './bar.ts';
-import type { CancelTimer } from './clock.ts';
+import { bar, barMs } from './tombstone.ts';
+import type { CancelTimer } from '../clock.ts';
 import { Lease } from './lease.ts';
-import { persist, persistCommand } from './persist.ts';
+import { persist, persistCommand } from './retry.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 

@@ -8,8 +8,8 @@
  * makes it correct.
  */
 import type { Driver } from '../drivers/driver.ts';
-import type { CancelTimer, Clock } from './clock.ts';
-import type { Report, WarningCode } from './events.ts';
+import type { CancelTimer, Clock } from '../clock.ts';
+import type { Report, WarningCode } from '../events.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { type LinkOwner, WakeLink } from './wake-link.ts';
 

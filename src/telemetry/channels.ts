@@ -4,7 +4,7 @@
  * Subscribe with `diagnostics_channel.subscribe('holdfast', …)`; nothing is built when nobody does.
  */
 import { channel } from 'node:diagnostics_channel';
-import type { ClientEvents } from '../runtime/events.ts';
+import type { ClientEvents } from '../events.ts';
 
 /** What is published on the `holdfast` diagnostics channel. */
 export type Diagnostic = {

@@ -1,7 +1,7 @@
 /**
  * The listeners of one client. What they throw stays with them.
  */
-import type { ClientEvents } from '../runtime/events.ts';
+import type { ClientEvents } from '../events.ts';
 
 export type Listener<Name extends keyof ClientEvents> = (payload: ClientEvents[Name]) => void;
 

@@ -1,7 +1,7 @@
 /**
  * What has been warned of and still stands: nothing is said twice, and whoever asks how things are hears it again.
  */
-import type { ClientEvents, WarningCode } from '../runtime/events.ts';
+import type { ClientEvents, WarningCode } from '../events.ts';
 
 export class Warnings {
   readonly #standing = new Map<WarningCode, ClientEvents['warning']>();

@@ -1,8 +1,8 @@
 /** Servers that become others without a call that fails: libraries reconnect, and resend, on their own. */
 import { expect, it, onTestFinished } from 'vitest';
-import { openDriver } from '../../src/drivers/open.ts';
-import { Preflight } from '../../src/inspect/preflight.ts';
-import { ReplicaCensus } from '../../src/runtime/replica-census.ts';
+import { openDriver } from '../../src/drivers/connect.ts';
+import { Preflight } from '../../src/preflight/preflight.ts';
+import { ReplicaCensus } from '../../src/requests/replica-census.ts';
 import { WakeChannels } from '../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';

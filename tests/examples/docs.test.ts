@@ -57,7 +57,7 @@ describe('documentation', () => {
 
   it('is found in the README, every guide and the comments of the source', () => {
     const files = new Set(blocks.map(({ file }) => file));
-    for (const file of ['README.md', 'docs/guides/locks.md', 'src/client.ts', 'src/primitives/lock.ts']) {
+    for (const file of ['README.md', 'docs/guides/locks.md', 'src/client.ts', 'src/locks/lock.ts']) {
       expect([...files]).toContain(file);
     }
   });

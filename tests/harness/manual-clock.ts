@@ -1,6 +1,6 @@
 /** Time that stands still until a test moves it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Alarm, CancelTimer, Clock } from '../../src/runtime/clock.ts';
+import type { Alarm, CancelTimer, Clock } from '../../src/clock.ts';
 
 interface Timer {
   readonly dueAt: number;

@@ -6,10 +6,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from '../../src/keys.ts';
-import { FairProtocol } from '../../src/primitives/fair-lock.ts';
-import { Granting } from '../../src/primitives/granting.ts';
-import type { Wire } from '../../src/primitives/wire.ts';
-import { Guard } from '../../src/runtime/guard.ts';
+import { FairProtocol } from '../../src/locks/fair-lock.ts';
+import { Granting } from '../../src/requests/grant-sender.ts';
+import type { Wire } from '../../src/requests/wire.ts';
+import { Guard } from '../../src/requests/guard.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 import { randomName } from '../harness/names.ts';

@@ -1,6 +1,6 @@
 /** Who waits with whom, and who was there before a look. */
 import { describe, expect, it } from 'vitest';
-import { type Crowd, Crowds } from '../../src/primitives/crowd.ts';
+import { type Crowd, Crowds } from '../../src/counters/parallel-first-try.ts';
 import { gate } from '../behaviour/support/moments.ts';
 
 describe('Crowds', () => {

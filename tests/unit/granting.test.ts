@@ -1,12 +1,12 @@
 /** How grants are sent: what is waited for, what is too little, and what the guard makes of them. */
 import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
-import { mayHaveRun } from '../../src/drivers/outcome.ts';
+import { mayHaveRun } from '../../src/outcome.ts';
 import { DriverError, ReplicationError } from '../../src/errors.ts';
-import { Granting } from '../../src/primitives/granting.ts';
-import { Acknowledgement } from '../../src/runtime/acknowledgement.ts';
-import { Guard } from '../../src/runtime/guard.ts';
-import { ReplicaCensus, type ReplicaWish } from '../../src/runtime/replica-census.ts';
+import { Granting } from '../../src/requests/grant-sender.ts';
+import { Acknowledgement } from '../../src/requests/replica-acks.ts';
+import { Guard } from '../../src/requests/guard.ts';
+import { ReplicaCensus, type ReplicaWish } from '../../src/requests/replica-census.ts';
 import {
   fairLockAcquire,
   fairLockGuardedAcquire,

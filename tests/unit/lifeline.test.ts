@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Lifelines } from '../../src/drivers/lifeline.ts';
+import { Lifelines } from '../../src/drivers/connection-state.ts';
 
 function setUp() {
   const lifelines = new Lifelines();

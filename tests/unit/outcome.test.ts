@@ -17,7 +17,7 @@ import {
   type Outcome,
   toHoldfastError,
   UnsentError,
-} from '../../src/drivers/outcome.ts';
+} from '../../src/outcome.ts';
 import { ClosedError, DriverError, OptionError, OutcomeUnknownError } from '../../src/errors.ts';
 
 const SHA1 = 'a4b3bce979b6dfde4324b277660fe80ee57acf7a';

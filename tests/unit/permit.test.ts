@@ -1,7 +1,7 @@
 /** A permit that is held: what it is told while it is being given back. */
 import { expect, it } from 'vitest';
-import { HeldPermit, HeldPermits } from '../../src/primitives/permit.ts';
-import type { PermitProtocol } from '../../src/primitives/permit-protocol.ts';
+import { HeldPermit, HeldPermits } from '../../src/counters/permit.ts';
+import type { PermitProtocol } from '../../src/counters/permit-protocol.ts';
 import { Bench, HandDrivenProtocol, NotingRenewal } from './runtime/support/bench.ts';
 
 it('is told its deadline while it is given back by its id, and not renewed', async () => {

@@ -1,11 +1,11 @@
 /** What is taken over from looks at the servers, what is told of it, and when that is taken back. */
 import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
-import type { Wishes } from '../../src/inspect/capabilities.ts';
-import { Preflight } from '../../src/inspect/preflight.ts';
-import type { ServerFacts } from '../../src/inspect/server.ts';
-import type { ClientEvents, Report } from '../../src/runtime/events.ts';
-import { ReplicaCensus } from '../../src/runtime/replica-census.ts';
+import type { Wishes } from '../../src/preflight/capabilities.ts';
+import { Preflight } from '../../src/preflight/preflight.ts';
+import type { ServerFacts } from '../../src/preflight/server-facts.ts';
+import type { ClientEvents, Report } from '../../src/events.ts';
+import { ReplicaCensus } from '../../src/requests/replica-census.ts';
 import { WakeChannels } from '../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';

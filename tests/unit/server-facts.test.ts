@@ -1,10 +1,10 @@
 /** What is read from the words of servers that are not at hand, and what becomes of several. */
 import { describe, expect, it } from 'vitest';
 import type { ChannelKind } from '../../src/drivers/driver.ts';
-import { isOlder, summarize, type Wishes } from '../../src/inspect/capabilities.ts';
-import { findingsOf, unfitnessOf, unfulfilled } from '../../src/inspect/findings.ts';
-import { type Publishing, readFacts, readReplication, type ServerFacts } from '../../src/inspect/server.ts';
-import { ReplicaCensus } from '../../src/runtime/replica-census.ts';
+import { isOlder, summarize, type Wishes } from '../../src/preflight/capabilities.ts';
+import { findingsOf, unfitnessOf, unfulfilled } from '../../src/preflight/findings.ts';
+import { type Publishing, readFacts, readReplication, type ServerFacts } from '../../src/preflight/server-facts.ts';
+import { ReplicaCensus } from '../../src/requests/replica-census.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 
 const ID = 'ab'.repeat(20);

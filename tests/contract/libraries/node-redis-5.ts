@@ -1,5 +1,5 @@
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis5';
-import { nodeRedisDriver, nodeRedisPoolDriver } from '../../../src/drivers/node-redis.ts';
+import { nodeRedisDriver, nodeRedisPoolDriver } from '../../../src/drivers/node-redis/one-server.ts';
 import { type ClientSettings, describeDriver } from '../parts/driver-contract.ts';
 import { describeNodeRedisCluster } from '../parts/node-redis-cluster.ts';
 import { describeNodeRedisSentinel } from '../parts/node-redis-sentinel.ts';

@@ -1,7 +1,7 @@
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
 import { describe, expect, it } from 'vitest';
-import { nodeRedisDriver, nodeRedisPoolDriver } from '../../../src/drivers/node-redis.ts';
-import { classify } from '../../../src/drivers/outcome.ts';
+import { nodeRedisDriver, nodeRedisPoolDriver } from '../../../src/drivers/node-redis/one-server.ts';
+import { classify } from '../../../src/outcome.ts';
 import { type ClientSettings, type ConnectedClient, describeDriver } from '../parts/driver-contract.ts';
 import { describeNodeRedisCluster } from '../parts/node-redis-cluster.ts';
 import { describeNodeRedisSentinel } from '../parts/node-redis-sentinel.ts';

@@ -5,8 +5,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Connection, Driver } from '../../../src/drivers/driver.ts';
-import { classify } from '../../../src/drivers/outcome.ts';
-import { SystemClock } from '../../../src/runtime/clock.ts';
+import { classify } from '../../../src/outcome.ts';
+import { SystemClock } from '../../../src/clock.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
 import { type FailoverKind, startCluster, type TestCluster } from '../../harness/cluster.ts';
 import { randomName } from '../../harness/names.ts';

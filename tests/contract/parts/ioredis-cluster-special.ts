@@ -1,9 +1,9 @@
 /** What only a Cluster of ioredis or iovalkey can get wrong, for every version of them. */
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import type { Driver } from '../../../src/drivers/driver.ts';
-import { type IoredisCluster, ioredisClusterDriver } from '../../../src/drivers/ioredis-cluster.ts';
-import type { IoredisClient } from '../../../src/drivers/ioredis-connection.ts';
-import { classify } from '../../../src/drivers/outcome.ts';
+import { type IoredisCluster, ioredisClusterDriver } from '../../../src/drivers/ioredis/cluster.ts';
+import type { IoredisClient } from '../../../src/drivers/ioredis/connection.ts';
+import { classify } from '../../../src/outcome.ts';
 import type { FaultProxy, TestServer } from '../../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../../harness/cluster.ts';
 import { randomName } from '../../harness/names.ts';

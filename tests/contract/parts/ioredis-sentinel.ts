@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
-import { SystemClock } from '../../../src/runtime/clock.ts';
+import { SystemClock } from '../../../src/clock.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownSentinels, ownTlsSentinel } from '../../harness/topologies.ts';

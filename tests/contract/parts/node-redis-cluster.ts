@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type NodeRedisCluster, nodeRedisClusterDriver } from '../../../src/drivers/node-redis-cluster.ts';
-import { classify } from '../../../src/drivers/outcome.ts';
+import { type NodeRedisCluster, nodeRedisClusterDriver } from '../../../src/drivers/node-redis/cluster.ts';
+import { classify } from '../../../src/outcome.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownCluster } from '../../harness/topologies.ts';

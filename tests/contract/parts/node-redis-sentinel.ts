@@ -3,8 +3,8 @@
  * version calls it with that version's `createSentinel`.
  */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type NodeRedisSentinel, nodeRedisSentinelDriver } from '../../../src/drivers/node-redis-sentinel.ts';
-import { classify } from '../../../src/drivers/outcome.ts';
+import { type NodeRedisSentinel, nodeRedisSentinelDriver } from '../../../src/drivers/node-redis/sentinel.ts';
+import { classify } from '../../../src/outcome.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 import { describeWithProcess, ownProxy } from '../../harness/servers.ts';
 import { ownSentinels } from '../../harness/topologies.ts';

@@ -9,7 +9,7 @@ import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Connection, Driver } from '../../../src/drivers/driver.ts';
 import { findFreePort } from '../../../src/embedded/free-port.ts';
-import { SystemClock } from '../../../src/runtime/clock.ts';
+import { SystemClock } from '../../../src/clock.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
 import { createCertificate } from '../../harness/certificate.ts';
 import { randomName } from '../../harness/names.ts';

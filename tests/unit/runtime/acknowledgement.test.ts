@@ -1,7 +1,7 @@
 /** Which grants travel together, what is waited for, and how many replicas that takes. */
 import { describe, expect, it } from 'vitest';
-import { Acknowledgement } from '../../../src/runtime/acknowledgement.ts';
-import { ReplicaCensus, type ReplicaWish } from '../../../src/runtime/replica-census.ts';
+import { Acknowledgement } from '../../../src/requests/replica-acks.ts';
+import { ReplicaCensus, type ReplicaWish } from '../../../src/requests/replica-census.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 import { CarryingDriver } from './support/sending.ts';

@@ -1,6 +1,6 @@
 /** The system's clock with timers of any length, and the time by which leases run. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LeaseClock, SystemClock } from '../../../src/runtime/clock.ts';
+import { LeaseClock, SystemClock } from '../../../src/clock.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 /** What a client knows of the servers in charge, and where their records are. */
 import { describe, expect, it } from 'vitest';
-import { Guard } from '../../../src/runtime/guard.ts';
+import { Guard } from '../../../src/requests/guard.ts';
 import { slotOf } from '../../../src/slots.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 

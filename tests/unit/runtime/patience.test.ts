@@ -1,7 +1,7 @@
 /** How long one call waits, and that it leaves nothing behind. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { EXPIRED, Patience } from '../../../src/runtime/patience.ts';
+import { EXPIRED, Patience } from '../../../src/runtime/wait-budget.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { defer, watchPromise } from './support/deferred.ts';
 

@@ -1,7 +1,7 @@
 /** Repeating until answered, within a budget. */
 import { describe, expect, it } from 'vitest';
 import { DriverError, OutcomeUnknownError } from '../../../src/errors.ts';
-import { persist } from '../../../src/runtime/persist.ts';
+import { persist } from '../../../src/runtime/retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 

@@ -1,6 +1,6 @@
 /** What is known of replicas, and how many of them have to acknowledge a grant. */
 import { describe, expect, it } from 'vitest';
-import { ReplicaCensus, type ReplicaWish } from '../../../src/runtime/replica-census.ts';
+import { ReplicaCensus, type ReplicaWish } from '../../../src/requests/replica-census.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 
 function setUp(wish: ReplicaWish = 'majority', expected = 0) {

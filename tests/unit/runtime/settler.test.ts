@@ -1,6 +1,6 @@
 /** Cleaning up in the background: repeated until answered, for as long as it matters. */
 import { describe, expect, it } from 'vitest';
-import { Settler } from '../../../src/runtime/settler.ts';
+import { Settler } from '../../../src/runtime/background-retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from './support/bench.ts';
 import { defer, refusal, reset, watchPromise } from './support/deferred.ts';

@@ -1,6 +1,6 @@
 /** How the system's clock finds out that the machine was suspended. A machine that runs tests cannot be. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { SystemClock } from '../../../src/runtime/clock.ts';
+import { SystemClock } from '../../../src/clock.ts';
 
 const machine = vi.hoisted(() => ({ bootMs: 5_000_000, readings: 0 }));
 

@@ -1,8 +1,8 @@
 /** One after another within an owner, those inside one another excepted. */
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/runtime/clock.ts';
-import { Patience } from '../../../src/runtime/patience.ts';
-import { Turnstile } from '../../../src/runtime/turnstile.ts';
+import type { Clock } from '../../../src/clock.ts';
+import { Patience } from '../../../src/runtime/wait-budget.ts';
+import { Turnstile } from '../../../src/runtime/local-mutex.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { watchPromise } from './support/deferred.ts';
 

@@ -1,0 +1,200 @@
+/**
+ * The count-down latch: closed with a count, open for everybody once that many have counted down.
+ *
+ * Waiting is the runtime's. One look that finds the latch open lets in everybody who waited before it.
+ */
+import { latchChannel } from '../keys.ts';
+import { checkCount, checkOptions } from '../options.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { POLL_MS } from '../runtime/poller.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import {
+  countDownLatchCountDown,
+  countDownLatchDelete,
+  countDownLatchGetCount,
+  countDownLatchTrySetCount,
+} from '../scripts/generated.ts';
+import type { Crowd } from './parallel-first-try.ts';
+import { type Memory, Requests, type SynchronizerContext } from '../requests/requests.ts';
+
+/** How to wait for a latch. */
+export interface AwaitOptions {
+  /** How long to wait at most; left out, as long as it takes. */
+  waitMs?: number | undefined;
+  /** Stops the waiting; the call rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Whether a latch of that key can live in a Cluster. Redisson puts the channel of a latch in braces of its own,
+ * so with braces in the name, channel and key fall into different slots, where no script reaches both.
+ */
+export function latchFitsCluster(key: string): boolean {
+  return !/[{}]/.test(key);
+}
+
+/**
+ * A gate that opens when enough have counted down, made by `client.getCountDownLatch(name)`.
+ *
+ * @example
+ * ```ts
+ * const ready = client.getCountDownLatch('all-parts-ready');
+ * await ready.trySetCount(2);
+ * const opened = ready.await({ waitMs: 5_000 });
+ * await ready.countDown();
+ * await ready.countDown();
+ * console.log(await opened); // true
+ * ```
+ */
+export class CountDownLatch {
+  readonly name: string;
+  readonly #context: SynchronizerContext;
+  readonly #requests: Requests;
+  readonly #key: string;
+
+  /** @internal */
+  constructor(context: SynchronizerContext, name: string) {
+    this.name = name;
+    this.#context = context;
+    this.#key = context.wire.rawName(name);
+    this.#requests = new Requests(context, name, this.#key);
+  }
+
+  /**
+   * Closes the latch with a count of 1 or more.
+   *
+   * @returns false: it is closed already, and was left as it is
+   */
+  async trySetCount(count: number): Promise<boolean> {
+    checkCount(count, 'count', 1);
+    const reply = await this.#requests.change('set the count of', (memory) =>
+      countDownLatchTrySetCount.run(...this.#call(memory, { count })),
+    );
+    if (reply.status === 'set') this.#context.wire.announced(reply.announced);
+    return reply.status === 'set';
+  }
+
+  /**
+   * Counts down by one; the last one opens the latch. An open latch stays as it is.
+   *
+   * @throws OutcomeUnknownError when the server did not answer in time; the call goes on in the background and
+   * takes effect once
+   */
+  async countDown(): Promise<void> {
+    this.#context.runtime.assertOpen();
+    const reply = await this.#requests.owe('count down', (memory) =>
+      countDownLatchCountDown.run(...this.#call(memory, {})),
+    );
+    if (reply.status === 'opened') this.#context.wire.announced(reply.announced);
+  }
+
+  /** How many are still to count down; 0 when the latch is open, or was never closed. */
+  async getCount(): Promise<number> {
+    return this.#requests.read('ask for the count of', () => this.#look());
+  }
+
+  /**
+   * Waits until the latch is open.
+   *
+   * @returns false: it was not within `waitMs`
+   */
+  async await(options?: AwaitOptions): Promise<boolean> {
+    const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
+    const { runtime, crowds } = this.#context;
+    const line = `count-down-latch ${this.#key}`;
+    const place = {
+      runtime,
+      line,
+      name: this.name,
+      channel: latchChannel(this.#key),
+      look: () => this.#look(),
+    };
+    if (waitMs === 0) return (await new LatchWait(place).take({ waitMs, signal })) !== null;
+    const isOpen = await crowds.among(line, (crowd) => new LatchWait(place, crowd).take({ waitMs, signal }));
+    // Nobody may have told of the opening, and the last look may be a poll ago.
+    return isOpen !== null || (await this.getCount()) === 0;
+  }
+
+  /**
+   * Removes the latch, which opens it.
+   *
+   * @returns false: there was none
+   */
+  async delete(): Promise<boolean> {
+    const reply = await this.#requests.change('delete', (memory) =>
+      countDownLatchDelete.run(...this.#call(memory, {})),
+    );
+    if (reply.status === 'deleted') this.#context.wire.announced(reply.announced);
+    return reply.status === 'deleted';
+  }
+
+  async #look(): Promise<number> {
+    const reply = await countDownLatchGetCount.run(this.#context.wire.driver, { latch: this.#key }, {});
+    return Math.max(0, reply.left);
+  }
+
+  #call<Args>({ answer, rememberMs }: Memory, args: Args) {
+    const { driver, publish } = this.#context.wire;
+    const channel = latchChannel(this.#key);
+    return [driver, { latch: this.#key, answer }, { ...args, publish, channel, rememberMs }] as const;
+  }
+}
+
+interface LatchPlace {
+  readonly runtime: Runtime;
+  readonly line: string;
+  readonly name: string;
+  readonly channel: string;
+  /** How many are still to count down. */
+  look(): Promise<number>;
+}
+
+/** One wait for a latch: a look that finds it open takes nothing. */
+class LatchWait extends Acquisition<true, number> {
+  readonly #place: LatchPlace;
+  readonly #crowd: Crowd | undefined;
+  readonly #number: number;
+  #cameBefore = 0;
+
+  constructor(place: LatchPlace, crowd?: Crowd) {
+    super(place.runtime, place.line);
+    this.#place = place;
+    this.#crowd = crowd;
+    this.#number = crowd?.came ?? 0;
+  }
+
+  protected get what(): string {
+    return `wait for "${this.#place.name}"`;
+  }
+
+  protected get waiting(): Waiting {
+    return { kind: 'messages', channel: this.#place.channel, pollMs: POLL_MS };
+  }
+
+  protected override get isShared(): boolean {
+    return true;
+  }
+
+  /** Those who wait may not have heard of the opening: a newcomer looks before it joins them, and tells them. */
+  protected override get asksFirst(): boolean {
+    return true;
+  }
+
+  protected attempt(): Promise<number> {
+    if (this.#crowd?.isServed(this.#number)) return Promise.resolve(0);
+    this.#cameBefore = this.#crowd?.came ?? 0;
+    return this.#place.look();
+  }
+
+  protected busyMs(left: number): number | undefined {
+    return left > 0 ? -1 : undefined;
+  }
+
+  protected accept(): true {
+    this.#crowd?.serve(this.#cameBefore);
+    this.runtime.look(this.#place.line);
+    return true;
+  }
+
+  protected abandon(): void {}
+}

@@ -1,0 +1,80 @@
+/**
+ * One wish for permits with a lease.
+ *
+ * All attempts ask for the same ids, so that none takes more than once. What a call that gives up may have
+ * taken, or may yet take, is undone in the background.
+ */
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
+import { POLL_MS } from '../runtime/poller.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { assertInTime, type Grant } from '../runtime/tenure.ts';
+import { UNANSWERED_MS } from '../requests/answers.ts';
+import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
+
+type Answer = Awaited<ReturnType<PermitProtocol['acquire']>>;
+
+export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
+  readonly #protocol: PermitProtocol;
+  readonly #leaseMs: number;
+  readonly #ids: readonly string[];
+  readonly #make: (grant: Grant) => T;
+  #sentAt = 0;
+
+  /** @param make makes of one grant what the caller gets for it */
+  constructor(
+    runtime: Runtime,
+    protocol: PermitProtocol,
+    count: number,
+    leaseMs: number,
+    make: (grant: Grant) => T,
+  ) {
+    // Small requests do not wait behind large ones: each size has its own line.
+    super(runtime, `${protocol.identity} ${count}`);
+    this.#protocol = protocol;
+    this.#leaseMs = leaseMs;
+    this.#ids = Array.from({ length: count }, newPermitId);
+    this.#make = make;
+  }
+
+  protected get what(): string {
+    return `acquire ${this.#ids.length} of "${this.#protocol.name}"`;
+  }
+
+  protected get waiting(): Waiting {
+    return { kind: 'messages', channel: this.#protocol.channel, pollMs: POLL_MS };
+  }
+
+  protected override get isShared(): boolean {
+    return true;
+  }
+
+  protected override get isBounded(): boolean {
+    return this.#protocol.isOneCommand;
+  }
+
+  protected attempt(): Promise<Answer> {
+    this.#sentAt = this.runtime.leaseClock.sendTime();
+    return this.#protocol.acquire(this.#ids, this.#leaseMs);
+  }
+
+  protected busyMs(answer: Answer): number | undefined {
+    return answer.status === 'short' ? answer.remainingMs : undefined;
+  }
+
+  protected accept(_answer: Answer, doubtful: boolean): T[] {
+    const terms = { sentAt: this.#sentAt, leaseMs: this.#leaseMs, doubtful };
+    const grants = this.#ids.map((owner) => ({ owner, ...terms }));
+    // One attempt took them all: what is said of the first is said of each.
+    assertInTime(this.runtime, this.#protocol, grants[0] as Grant);
+    return grants.map(this.#make);
+  }
+
+  protected abandon(): void {
+    // Should the undoing come to nothing for that long, a lease ends by itself; what has none is worth trying on.
+    const forMs = Math.min(this.#leaseMs, UNANSWERED_MS);
+    this.runtime.settler.settle(`give back permits of "${this.#protocol.name}"`, forMs, () =>
+      this.#protocol.undo(this.#ids, forMs + LATE_MS),
+    );
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * What a permit-expirable semaphore says to the server about single permits: take, keep, give back.
+ *
+ * A permit is known by 16 random bytes made here: members of Redisson's sorted set, 32 hex digits to users.
+ * An id is used once and barred when its permit is over, so that nothing that arrives late can take it again.
+ */
+import { randomBytes } from 'node:crypto';
+import { DriverError } from '../errors.ts';
+import { endedKey, permitTimeoutKey, semaphoreChannel } from '../keys.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
+import { persist } from '../runtime/retry.ts';
+import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import {
+  permitSemaphoreAcquire,
+  permitSemaphoreRelease,
+  permitSemaphoreRenew,
+  permitSemaphoreUndo,
+} from '../scripts/generated.ts';
+import { UNANSWERED_MS } from '../requests/answers.ts';
+import type { Wire } from '../requests/wire.ts';
+
+export function newPermitId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** An id as the server keeps it. */
+export function permitBytes(id: string): Buffer {
+  return Buffer.from(id, 'hex');
+}
+
+/** A lease as scripts take it. */
+export function leaseArgument(leaseMs: number): number {
+  return leaseMs === Number.POSITIVE_INFINITY ? -1 : leaseMs;
+}
+
+/** Renews many permits in one call, whichever semaphores they belong to. Made once for each client. */
+export function renewPermits({ driver }: Wire): Renew {
+  return async (keys, leaseMs, ids) => {
+    const timeouts = keys.map(permitTimeoutKey);
+    return (await permitSemaphoreRenew.run(driver, { timeouts }, { leaseMs, ids: ids.map(permitBytes) }))
+      .held;
+  };
+}
+
+export class PermitProtocol implements TenureProtocol {
+  readonly name: string;
+  readonly key: string;
+  readonly identity: string;
+  /** Who waits is told by a message: it may wait for any number of permits, and there is a line for each. */
+  readonly line = null;
+  readonly renew: Renew;
+  readonly channel: string;
+  readonly #wire: Wire;
+
+  constructor(wire: Wire, name: string, renew: Renew) {
+    this.name = name;
+    this.key = wire.rawName(name);
+    this.identity = `permit-semaphore ${this.key}`;
+    this.renew = renew;
+    this.channel = semaphoreChannel(this.key);
+    this.#wire = wire;
+  }
+
+  /** The keys that all permits share. */
+  get keys(): { permits: string; timeouts: string } {
+    return { permits: this.key, timeouts: permitTimeoutKey(this.key) };
+  }
+
+  /** How to wake who waits. */
+  get wake(): { publish: string; channel: string } {
+    return { publish: this.#wire.publish, channel: this.channel };
+  }
+
+  /** For how long a permit that ended is refused to late attempts, and to whoever repeats its release. */
+  get barMs(): number {
+    return Math.max(LATE_MS, this.#wire.rememberMs);
+  }
+
+  /** Where the end of each of these permits is noted. */
+  endedKeys(ids: readonly string[]): string[] {
+    return ids.map((id) => endedKey(this.key, id));
+  }
+
+  get isOneCommand(): boolean {
+    return this.#wire.granting.isOneCommand(this.key);
+  }
+
+  /** Takes all of them, or says in how many milliseconds the next permit comes back; -1 when nobody knows. */
+  async acquire(
+    ids: readonly string[],
+    leaseMs: number,
+  ): Promise<{ status: 'taken' } | { status: 'short'; remainingMs: number }> {
+    const keys = { ...this.keys, ended: this.endedKeys(ids) };
+    const args = { leaseMs: leaseArgument(leaseMs), ...this.wake, ids: ids.map(permitBytes) };
+    const reply = await this.#wire.granting.permits(this, permitSemaphoreAcquire, keys, args);
+    // Only a defect of ours could use an id again.
+    if (reply.status === 'ended')
+      throw new DriverError(`A permit of "${this.name}" is over and was taken again`);
+    return reply;
+  }
+
+  /** Makes sure that none of them is taken, now or later. */
+  async undo(ids: readonly string[], rememberMs: number): Promise<void> {
+    const keys = { ...this.keys, ended: this.endedKeys(ids) };
+    const args = { ...this.wake, rememberMs, ids: ids.map(permitBytes) };
+    const reply = await permitSemaphoreUndo.run(this.#wire.driver, keys, args);
+    if (reply.status === 'returned') this.#wire.announced(reply.announced);
+  }
+
+  /** @param request tells a repeat from another wish to release the same permit */
+  async end(id: string, rememberMs: number, request = id): Promise<'released' | 'lost'> {
+    const keys = { ...this.keys, ended: endedKey(this.key, id) };
+    const args = { request, ...this.wake, rememberMs, id: permitBytes(id) };
+    const reply = await permitSemaphoreRelease.run(this.#wire.driver, keys, args);
+    if (reply.status !== 'missing') this.#wire.announced(reply.announced);
+    return reply.status === 'released' ? 'released' : 'lost';
+  }
+
+  /**
+   * Releases it and answers whether it was there until now. Whether an attempt to take it is still on its way
+   * need not be known here: it stays barred for as long as one could be.
+   *
+   * @throws OutcomeUnknownError or DriverError when no answer could be had; it goes on in the background
+   */
+  async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
+    const { clock, commandTimeoutMs } = runtime;
+    const what = `release a permit of "${this.name}"`;
+    const call = () => this.end(id, this.barMs, request);
+    try {
+      return (await persist(clock, commandTimeoutMs, what, call)) === 'released';
+    } catch (error) {
+      runtime.settler.settle(what, UNANSWERED_MS, call);
+      throw error;
+    }
+  }
+}

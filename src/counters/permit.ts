@@ -1,0 +1,231 @@
+/**
+ * A permit that is held: the right to be one of so many, and the news when it ends.
+ *
+ * With a lease it stands on a tenure, as a hold of a lock does. Without an end there is nothing to keep alive
+ * and nothing that could run out: it is only given back.
+ */
+import { LeaseLostError, NotHeldError } from '../errors.ts';
+import type { Renew } from '../runtime/protocol.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { type Entry, type Grant, Tenure } from '../runtime/tenure.ts';
+import { UNANSWERED_MS } from '../requests/answers.ts';
+import type { PermitProtocol } from './permit-protocol.ts';
+
+/**
+ * What `acquire()` of a permit-expirable semaphore gives.
+ *
+ * @example
+ * ```ts
+ * const seats = client.getPermitExpirableSemaphore('licence-seats');
+ * await seats.trySetPermits(2);
+ * await using seat = await seats.acquire();
+ * console.log(seat.id.length); // 32
+ * seat.assertHeld(); // the line before a side effect
+ * ```
+ */
+export interface Permit extends AsyncDisposable {
+  /** The name of the semaphore. */
+  readonly name: string;
+  /** 32 lower-case hex digits, by which any client, of any language, can release or prolong it. */
+  readonly id: string;
+  /**
+   * Aborts with a `LeaseLostError` before the server can give the permit to anyone else. Not aborted by `release()`.
+   * Reading the property looks at the clock, as with a hold.
+   */
+  readonly signal: AbortSignal;
+  /** How long it can be relied on without another renewal; 0 when it is over, `Infinity` when it is permanent. */
+  readonly remainingMs: number;
+  /**
+   * Throws when the permit is not there any more, even if the process slept and nothing could tell it yet.
+   *
+   * @throws LeaseLostError, or NotHeldError after `release()`
+   */
+  assertHeld(): void;
+  /**
+   * Gives the permit back; calling it again answers the same.
+   *
+   * @returns true: released; false: it had been lost before
+   * @throws OutcomeUnknownError when the server did not answer in time; the release is repeated in the background
+   */
+  release(): Promise<boolean>;
+}
+
+/** The permits of one client: renewed together, and found by their ids while somebody has use for them. */
+export class HeldPermits {
+  readonly renew: Renew;
+  /** Weak, since a permanent permit may be passed on by its id and never be thought of here again. */
+  readonly #byId = new Map<string, WeakRef<HeldPermit>>();
+  readonly #collected = new FinalizationRegistry<string>((id) => this.#byId.delete(id));
+
+  constructor(renew: Renew) {
+    this.renew = renew;
+  }
+
+  find({ key }: PermitProtocol, id: string): HeldPermit | undefined {
+    const permit = this.#byId.get(id)?.deref();
+    return permit?.protocol.key === key ? permit : undefined;
+  }
+
+  add(permit: HeldPermit): void {
+    this.#byId.set(permit.id, new WeakRef(permit));
+    this.#collected.register(permit, permit.id, permit);
+  }
+
+  remove(permit: HeldPermit): void {
+    this.#byId.delete(permit.id);
+    this.#collected.unregister(permit);
+  }
+}
+
+export class HeldPermit implements Permit, Entry {
+  readonly id: string;
+  readonly protocol: PermitProtocol;
+  renewed: boolean;
+  readonly #runtime: Runtime;
+  readonly #held: HeldPermits;
+  /** An attempt to take it may still be on its way. */
+  readonly #isDoubtful: boolean;
+  #controller: AbortController | undefined;
+  /** Undefined while the permit is permanent. */
+  #tenure: Tenure | undefined;
+  #loss: LeaseLostError | undefined;
+  #releasing: Promise<boolean> | undefined;
+
+  constructor(runtime: Runtime, held: HeldPermits, protocol: PermitProtocol, grant: Grant, renewed: boolean) {
+    this.id = grant.owner;
+    this.protocol = protocol;
+    this.renewed = renewed;
+    this.#runtime = runtime;
+    this.#held = held;
+    this.#isDoubtful = grant.doubtful ?? false;
+    held.add(this);
+    this.#tenure = this.#stand(grant);
+  }
+
+  get name(): string {
+    return this.protocol.name;
+  }
+
+  get signal(): AbortSignal {
+    // After a blocked event loop the deadline may have passed without a timer that could tell.
+    this.#tenure?.isStillHeld();
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#loss !== undefined) this.#controller.abort(this.#loss);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether it is being given back, or has been. */
+  get isLeft(): boolean {
+    return this.#releasing !== undefined;
+  }
+
+  get remainingMs(): number {
+    if (this.#releasing !== undefined || this.#loss !== undefined) return 0;
+    return this.#tenure?.remainingMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  assertHeld(): void {
+    if (this.#releasing === undefined) this.#tenure?.assertHeld();
+    if (this.#loss !== undefined) throw this.#loss;
+    if (this.#releasing !== undefined)
+      throw new NotHeldError(this.name, 'gave out this permit and has it back');
+  }
+
+  release(): Promise<boolean> {
+    this.#releasing ??= this.#giveBack();
+    return this.#releasing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.release();
+    } catch (error) {
+      // The release goes on in the background. Throwing here would mask what the block itself threw.
+      this.#runtime.report('error', { error, during: `release a permit of "${this.name}"` });
+    }
+  }
+
+  onLost(error: LeaseLostError): void {
+    this.#loss = error;
+    this.#held.remove(this);
+    this.#controller?.abort(error);
+  }
+
+  /**
+   * The server is about to be asked for another lease, by id. It may have it from now on, or keep the one it
+   * has: until the answer comes, only the shorter is relied on. The watchdog has no more to do with it.
+   *
+   * @returns to be called with what the server answered
+   */
+  leaseChanging(sentAt: number, leaseMs: number): (isUpdated: boolean) => void {
+    if (this.#releasing !== undefined || this.#loss !== undefined || this.#tenure?.isStillHeld() === false) {
+      return () => {};
+    }
+    this.renewed = false;
+    const wanted: Grant = { owner: this.id, sentAt, leaseMs };
+    const known = this.#tenure?.handOver() ?? { ...wanted, leaseMs: Number.POSITIVE_INFINITY };
+    const isLonger = known.sentAt + known.leaseMs < sentAt + leaseMs;
+    const [shorter, longer] = isLonger ? [known, wanted] : [wanted, known];
+    const tenure = this.#stand(shorter);
+    // The longer one may be what the server has: attempts to give it back must have an end, though it has none.
+    tenure?.asked(sentAt, Math.min(longer.leaseMs, shorter.leaseMs + UNANSWERED_MS));
+    this.#tenure = tenure;
+    return (isUpdated) => {
+      // Changed again meanwhile, or given back: whoever did that knows better.
+      if (this.#tenure !== tenure || this.#releasing !== undefined) return;
+      // Its time may have passed unnoticed before the answer came.
+      if (this.#loss !== undefined || tenure?.isStillHeld() === false) return;
+      if (!isUpdated) this.#lose();
+      else {
+        tenure?.handOver();
+        this.#tenure = this.#stand(wanted);
+      }
+    };
+  }
+
+  /**
+   * It is being given back by its id, together with others: all or none. Not renewed meanwhile, or a renewal
+   * that comes after it would take it for lost.
+   *
+   * @returns to be called with whether it was given back
+   */
+  leaving(): (isReleased: boolean) => void {
+    const { watchdog } = this.#runtime;
+    const tenure = this.#tenure;
+    if (tenure !== undefined) watchdog.unwatch(tenure);
+    tenure?.mindDeadline();
+    return (isReleased) => {
+      if (this.#releasing !== undefined || this.#loss !== undefined) return;
+      if (isReleased) {
+        this.#held.remove(this);
+        this.#releasing = Promise.resolve(true);
+        this.#tenure?.handOver();
+      } else if (this.renewed && tenure?.isHeld) {
+        watchdog.watch(tenure);
+      }
+    };
+  }
+
+  async #giveBack(): Promise<boolean> {
+    try {
+      return await (this.#tenure?.leave(this) ??
+        this.protocol.releaseSurely(this.#runtime, this.id, this.id));
+    } finally {
+      this.#held.remove(this);
+    }
+  }
+
+  #stand(grant: Grant): Tenure | undefined {
+    if (grant.leaseMs === Number.POSITIVE_INFINITY) return undefined;
+    const terms = { ...grant, doubtful: this.#isDoubtful };
+    return new Tenure(this.#runtime, this.protocol, terms, this);
+  }
+
+  /** The server does not know it any more. */
+  #lose(): void {
+    if (this.#tenure !== undefined) this.#tenure.lose('notOwner');
+    else this.onLost(new LeaseLostError(this.name, this.id, 'notOwner'));
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Opens the connections that are ours, with ioredis, to wherever there is to connect.
+ *
+ * A connection is made before the driver is handed out, so that a wrong address or password is told at
+ * once. Deadlines on single calls are left to `deadline.ts`, which the caller puts around the driver; a Cluster
+ * is left to `open-cluster.ts`.
+ */
+import type { Redis } from 'ioredis';
+import { DriverError } from '../errors.ts';
+import type { Destination } from '../target.ts';
+import { named, resolveServer, type SentinelTarget, type ServerTarget, tlsOptions } from './address.ts';
+import type { Driver } from './driver.ts';
+import { ioredisDriver } from './ioredis/one-server.ts';
+import { SENTINEL_PORT, SentinelPrimary } from './ioredis/sentinel.ts';
+import { OneServerDriver } from './one-server.ts';
+import { openCluster } from './connect-cluster.ts';
+import {
+  cannotConnect,
+  commandSettings,
+  disconnect,
+  listed,
+  type OpenOptions,
+  reconnectDelayMs,
+  whenServing,
+  within,
+} from './connect-settings.ts';
+
+/**
+ * Connects, and resolves to a driver that keeps itself connected until it is closed. Rejects with a DriverError,
+ * leaving nothing behind, when the first connection fails or is not ready within `commandTimeoutMs`.
+ */
+export function openDriver(
+  where: Exclude<Destination, { kind: 'embedded' }>,
+  options: OpenOptions,
+): Promise<Driver> {
+  switch (where.kind) {
+    case 'server':
+      return openServer(where.server, options);
+    case 'fixed':
+      return openServer(where.server, options, assertPrimary);
+    case 'sentinel':
+      return openSentinels(where.target, options);
+    case 'cluster':
+      return openCluster(where.target, options);
+  }
+}
+
+/** The settings of a connection to one server, which it looks for anew whenever it is lost. */
+function settings(commandTimeoutMs: number) {
+  return {
+    ...commandSettings(commandTimeoutMs),
+    retryStrategy: reconnectDelayMs,
+    // A demoted primary stays connected and refuses every write; a new connection finds the new one.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  };
+}
+
+async function openServer(
+  target: ServerTarget,
+  { commandTimeoutMs }: OpenOptions,
+  check: (client: Redis, where: string) => Promise<void> = async () => {},
+): Promise<Driver> {
+  const address = resolveServer(target);
+  const where = `${address.host}:${address.port}`;
+  const { Redis } = await import('ioredis');
+  const client = new Redis({ ...settings(commandTimeoutMs), ...address });
+  try {
+    await within(commandTimeoutMs, client, async () => {
+      await client.connect();
+      await whenServing(client);
+      await check(client, where);
+    });
+  } catch (cause) {
+    client.disconnect();
+    throw cause instanceof DriverError ? cause : cannotConnect(where, cause);
+  }
+  return ioredisDriver(client, () => disconnect(client));
+}
+
+/** Nobody will tell that a primary in a list of servers is none, so that is found out before it is relied on. */
+async function assertPrimary(client: Redis, where: string): Promise<void> {
+  let role: unknown;
+  try {
+    role = await client.role();
+  } catch (error) {
+    // Who may not ask has to believe the list.
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return;
+    throw error;
+  }
+  const [kind, host, port] = role as [string, unknown, unknown];
+  if (kind === 'master') return;
+  throw new DriverError(`${where} was given as the master, but it is a replica of ${host}:${port}`);
+}
+
+/** Where Sentinels say the primary is. The library hands it to `tls.connect`, before what `tls` says. */
+function withServerName(address: string): { host: string; port: number } {
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(address) ?? [];
+  return { host, port: Number(port), ...named({}, host) };
+}
+
+async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
+  const { name, username, password, db = 0, sentinelUsername, sentinelPassword } = target;
+  const sentinels = target.sentinels.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
+  const [tls, sentinelTLS] = [tlsOptions(target.tls), tlsOptions(target.sentinelTls)];
+  const { Redis } = await import('ioredis');
+  const model = new Redis({
+    ...commandSettings(commandTimeoutMs),
+    sentinels,
+    name,
+    username,
+    password,
+    db,
+    tls,
+    enableTLSForSentinelMode: tls !== undefined,
+    natMap: withServerName,
+    sentinelUsername,
+    sentinelPassword,
+    sentinelTLS,
+  });
+  const primary = new SentinelPrimary(model, { isOurs: true });
+  try {
+    await within(commandTimeoutMs, model, async () => {
+      const client = await primary.find();
+      await within(commandTimeoutMs, client, async () => {
+        await client.connect();
+        await whenServing(client);
+      });
+    });
+  } catch (cause) {
+    await primary.close();
+    throw cannotConnect(`${name} by the Sentinels at ${listed(sentinels)}`, cause);
+  }
+  return new OneServerDriver(primary);
+}

@@ -1,0 +1,215 @@
+/**
+ * The driver for a `Cluster` of ioredis 5 or 6 or of iovalkey.
+ *
+ * Which node has a slot, and where a command goes when that has changed, is left to the library. Typed
+ * structurally; deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { slotOf } from '../../slots.ts';
+import type {
+  CallSignal,
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+} from '../driver.ts';
+import {
+  type IoredisClient,
+  type IoredisSender,
+  openIoredisConnection,
+  ping,
+  send,
+} from './connection.ts';
+import { Lifelines } from '../connection-state.ts';
+import { UnsentError } from '../../outcome.ts';
+import { scanWith } from '../scan.ts';
+
+/** What is used of an ioredis or iovalkey `Cluster`. */
+export interface IoredisCluster extends IoredisSender {
+  readonly options: {
+    readonly keyPrefix?: ScriptArgument | null | undefined;
+    readonly enableOfflineQueue?: unknown;
+  };
+  /** For each slot the nodes that have it, as `host:port`, the primary first. Empty where nothing is known. */
+  readonly slots: readonly (readonly string[])[];
+  nodes(role: 'master'): IoredisClient[];
+  refreshSlotsCache(callback: (error?: Error | null) => void): void;
+}
+
+/** How the library words the error of a command that was sent on too often. */
+const TOO_MANY_REDIRECTIONS = /^Too many Cluster redirections\. Last error: \w+: (.*)$/s;
+
+const REFRESHING_POLL_MS = 5;
+
+function nameOf({ options }: IoredisClient): string {
+  return `${options.host}:${options.port}`;
+}
+
+/** Of a command that was turned away again and again, the last error. */
+function lastOf(error: unknown): unknown {
+  const last = error instanceof Error ? TOO_MANY_REDIRECTIONS.exec(error.message)?.[1] : undefined;
+  return last === undefined ? error : new Error(last, { cause: error });
+}
+
+class IoredisClusterDriver implements Driver {
+  readonly library = 'ioredis';
+  readonly writesOnce = true;
+  readonly topology = 'cluster';
+  readonly keyPrefix: string;
+  readonly #client: IoredisCluster;
+  readonly #connections = new Lifelines();
+  readonly #disconnectClient: (() => Promise<void>) | undefined;
+  /** Whether commands wait in the client while it is not connected. */
+  readonly #isQueueing: boolean;
+
+  constructor(client: IoredisCluster, disconnectClient?: () => Promise<void>) {
+    this.#client = client;
+    this.#disconnectClient = disconnectClient;
+    this.#isQueueing = disconnectClient === undefined && client.options.enableOfflineQueue !== false;
+    // A prefix in `redisOptions` is here as well.
+    this.keyPrefix = String(client.options.keyPrefix ?? '');
+  }
+
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run('eval', source, keys, args, signal);
+  }
+
+  evalSha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run('evalsha', sha1, keys, args, signal);
+  }
+
+  nodeOf(key: string): string {
+    return this.#client.slots[slotOf(key)]?.[0] ?? '';
+  }
+
+  nodes(): readonly string[] {
+    // A slot that moved makes the library change all of its former neighbours, until it has asked; and it forgets
+    // a node whose connection has closed.
+    const primaries = new Set<string>(
+      this.#client.status === 'ready' ? this.#client.nodes('master').map(nameOf) : [],
+    );
+    for (const nodes of this.#client.slots) if (nodes?.[0] !== undefined) primaries.add(nodes[0]);
+    return primaries.size === 0 ? [''] : [...primaries];
+  }
+
+  async rediscover(): Promise<void> {
+    await this.#refresh();
+  }
+
+  openConnection(node: string, events: ConnectionEvents): Promise<Connection> {
+    return openIoredisConnection(this.#primary(node), this.#connections, events);
+  }
+
+  async *scan(pattern: string): AsyncIterable<string> {
+    await this.#connected();
+    // A listing that misses a node looks complete.
+    await this.#refresh();
+    for (const node of this.nodes()) {
+      const client = await this.#primary(node);
+      yield* scanWith(([name, ...args]) => send(client, name, args), pattern);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#connections.destroyAll();
+    await this.#disconnectClient?.();
+  }
+
+  async #run(
+    name: string,
+    script: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal: CallSignal | undefined,
+  ): Promise<ScriptReply> {
+    this.#assertSendable();
+    // Without a key the library takes any primary, also one that it has no connection to.
+    const anywhere = keys.length === 0 && this.#client.status === 'ready' ? this.#anyPrimary() : undefined;
+    try {
+      const command = [script, String(keys.length), ...keys, ...args];
+      return await send(anywhere ?? this.#client, name, command, signal);
+    } catch (error) {
+      throw lastOf(error);
+    }
+  }
+
+  /** Throws when a command could neither be written now nor wait. */
+  #assertSendable(): void {
+    const { status } = this.#client;
+    if (status !== 'ready') {
+      if (this.#isQueueing) return;
+      // A client that is yet to connect does so at its first command.
+      if (status === 'wait') this.#client.connect().catch(() => undefined);
+      throw new UnsentError('The Cluster client is not connected');
+    }
+    if (this.#client.nodes('master').length > 0) return;
+    // The library would take a replica, which may not have heard of what it is asked about.
+    void this.#findPrimaries();
+    throw new UnsentError('The Cluster client is connected to no primary');
+  }
+
+  /** The libraries start anew, with the nodes they were given, only when a command has failed on every other. */
+  async #findPrimaries(): Promise<void> {
+    const error = await this.#refresh();
+    if (error) await ping(this.#client).catch(() => undefined);
+  }
+
+  /** Has the library ask who has which slots. Resolves to why it could not find out, if it could not. */
+  async #refresh(): Promise<Error | null | undefined> {
+    const error = await new Promise<Error | null | undefined>((resolve) => {
+      this.#client.refreshSlotsCache(resolve);
+    });
+    // iovalkey says that it is done when it had begun before.
+    while (Reflect.get(this.#client, 'isRefreshing') === true) await sleep(REFRESHING_POLL_MS);
+    return error;
+  }
+
+  /** Does what every command does while there is no connection: connects, waits, or fails. */
+  async #connected(): Promise<void> {
+    if (this.#client.status === 'ready') return;
+    this.#assertSendable();
+    await ping(this.#client);
+  }
+
+  async #primary(node: string): Promise<IoredisClient> {
+    await this.#connected();
+    const known = this.#find(node);
+    if (known !== undefined) return known;
+    // The library forgets a node whose connection has closed, until it asks again.
+    await this.#refresh();
+    const found = this.#find(node);
+    if (found === undefined) throw new UnsentError(`The Cluster has no primary ${node || 'that is known'}`);
+    return found;
+  }
+
+  #find(node: string): IoredisClient | undefined {
+    if (node === '') return this.#anyPrimary();
+    return this.#client.nodes('master').find((client) => nameOf(client) === node);
+  }
+
+  #anyPrimary(): IoredisClient | undefined {
+    const primaries = this.#client.nodes('master');
+    return primaries.find(({ status }) => status === 'ready') ?? primaries[0];
+  }
+}
+
+/**
+ * Makes a driver of a Cluster client of ioredis or iovalkey.
+ *
+ * @param disconnectClient what `close()` does to the client itself. For a client of the user's nothing is given,
+ * and its commands wait for a connection as the user has set it up; in one of ours none do.
+ */
+export function ioredisClusterDriver(client: IoredisCluster, disconnectClient?: () => Promise<void>): Driver {
+  return new IoredisClusterDriver(client, disconnectClient);
+}

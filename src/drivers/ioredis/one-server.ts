@@ -1,0 +1,36 @@
+/**
+ * The driver for a `Redis` instance of ioredis 5 or 6 or of iovalkey, which share one design: one server here, the
+ * primary that Sentinels name by way of `ioredis-sentinel.ts`.
+ *
+ * Typed structurally, so that nobody needs the library's types.
+ */
+import { OptionError } from '../../errors.ts';
+import type { Driver } from '../driver.ts';
+import { type IoredisClient, openIoredisConnection, sendThrough } from './connection.ts';
+import { SentinelPrimary } from './sentinel.ts';
+import { OneServerDriver } from '../one-server.ts';
+
+/**
+ * Makes a driver of an ioredis or iovalkey client.
+ *
+ * @param disconnectClient what `close()` does to the client itself; nothing for a client of the user's.
+ * @throws OptionError
+ */
+export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Promise<void>): Driver {
+  const { sentinels, role, keyPrefix } = client.options;
+  if (Array.isArray(sentinels)) {
+    if (role !== 'slave') return new OneServerDriver(new SentinelPrimary(client));
+    throw new OptionError(
+      'This client asks Sentinels for a replica (role: "slave"); locks are kept on the primary',
+    );
+  }
+  return new OneServerDriver({
+    library: 'ioredis',
+    writesOnce: true,
+    topology: 'standalone',
+    keyPrefix: String(keyPrefix ?? ''),
+    send: sendThrough(client),
+    open: (lifelines, events) => openIoredisConnection(client, lifelines, events),
+    ...(disconnectClient && { close: disconnectClient }),
+  });
+}

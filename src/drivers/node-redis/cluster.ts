@@ -1,0 +1,179 @@
+/**
+ * The driver for a Cluster client of node-redis 5 and 6, made by `createCluster`.
+ *
+ * Scripts go through the library's `sendCommand`, which finds the primary by the first key, follows MOVED and
+ * ASK, and adds no `keyPrefix`. Primaries are named by the address they announce. The library looks at the
+ * Cluster anew only when it is told MOVED, and a dead primary tells nobody anything (version 6 looks after five
+ * seconds): so it is made to look when the client for a primary is not connected.
+ */
+import { slotOf } from '../../slots.ts';
+import type {
+  CallSignal,
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+} from '../driver.ts';
+import { Lifelines } from '../connection-state.ts';
+import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from './connection.ts';
+import { scanWith } from '../scan.ts';
+
+interface ClusterNode {
+  readonly address: string;
+  /** Undefined until it is used, if the client is set to open few connections. */
+  readonly client?: NodeRedisClient | undefined;
+}
+
+/** What is used of a client made by `createCluster`. */
+export interface NodeRedisCluster {
+  readonly isOpen: boolean;
+  readonly slots: readonly ({ readonly master: ClusterNode } | undefined)[];
+  readonly masters: readonly ClusterNode[];
+  readonly _keyPrefix?: ScriptArgument | undefined;
+  /** Asks the server of the given client about the Cluster; if that fails, others. Version 5 needs a client. */
+  readonly _slots: { rediscover(startWith?: NodeRedisClient): Promise<void> };
+  sendCommand(
+    firstKey: string,
+    isReadonly: boolean,
+    args: readonly ScriptArgument[],
+    options: object,
+  ): Promise<unknown>;
+  nodeClient(node: ClusterNode): Promise<NodeRedisClient>;
+}
+
+/** While a primary is not connected, the others are asked about it no more often than this. */
+const ASK_EVERY_MS = 200;
+
+function randomOf<T>(items: readonly T[]): T | undefined {
+  return items[Math.floor(Math.random() * items.length)];
+}
+
+function isConnected({ client }: ClusterNode): boolean {
+  return client?.isReady === true;
+}
+
+class NodeRedisClusterDriver implements Driver {
+  readonly library = 'node-redis';
+  readonly writesOnce = true;
+  readonly topology = 'cluster';
+  readonly keyPrefix: string;
+  readonly #cluster: NodeRedisCluster;
+  readonly #connections = new Lifelines();
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(cluster: NodeRedisCluster) {
+    this.#cluster = cluster;
+    this.keyPrefix = String(cluster._keyPrefix ?? '');
+  }
+
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run(['EVAL', source, String(keys.length), ...keys, ...args], keys[0], signal);
+  }
+
+  evalSha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+    signal?: CallSignal,
+  ): Promise<ScriptReply> {
+    return this.#run(['EVALSHA', sha1, String(keys.length), ...keys, ...args], keys[0], signal);
+  }
+
+  nodeOf(key: string): string {
+    return this.#primaryOf(key)?.address ?? '';
+  }
+
+  nodes(): readonly string[] {
+    const { masters } = this.#cluster;
+    return masters.length === 0 ? [''] : masters.map(({ address }) => address);
+  }
+
+  async rediscover(key: string): Promise<void> {
+    if (!this.#cluster.isOpen) return;
+    const home = this.#primaryOf(key);
+    const others = this.#cluster.masters.filter((node) => node !== home);
+    // Rather one of the others: the one that proved wrong may know the least.
+    const node = randomOf(others.filter(isConnected)) ?? home ?? randomOf(others);
+    if (node === undefined) return;
+    try {
+      await this.#cluster._slots.rediscover(node.client ?? (await this.#cluster.nodeClient(node)));
+    } catch {
+      // What is known stays as it is; the library has told its own listeners.
+    }
+  }
+
+  openConnection(node: string, events: ConnectionEvents): Promise<Connection> {
+    let address = node;
+    const find = async () => {
+      const primary = this.#primaryAt(node);
+      address = primary.address;
+      // One that is just connecting has all its settings already.
+      return primary.client ?? this.#cluster.nodeClient(primary);
+    };
+    const isStray = (_client: NodeRedisClient, shardedChannels: ReadonlySet<string>) =>
+      [...shardedChannels].some((channel) => ![address, ''].includes(this.nodeOf(channel)));
+    return openNodeRedisConnection({ find, isStray }, this.#connections, events);
+  }
+
+  async *scan(pattern: string): AsyncIterable<string> {
+    for (const node of this.nodes()) {
+      const client = await this.#cluster.nodeClient(this.#primaryAt(node));
+      yield* scanWith((args) => send(client, args), pattern);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#connections.destroyAll();
+  }
+
+  async #run(
+    command: ScriptArgument[],
+    key: string | undefined,
+    signal: CallSignal | undefined,
+  ): Promise<ScriptReply> {
+    // The library would choose among the replicas too, if it is set to use them.
+    if (key === undefined) return send(await this.#cluster.nodeClient(this.#primaryAt('')), command, signal);
+    const home = this.#primaryOf(key);
+    if (home === undefined || home.client?.isReady === false) this.#askAbout(key);
+    if (home === undefined) throw this.#missing(`for slot ${slotOf(key)}`);
+    return this.#cluster.sendCommand(key, false, command, droppable(signal)) as Promise<ScriptReply>;
+  }
+
+  #askAbout(key: string): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#askedAtMs < ASK_EVERY_MS) return;
+    this.#askedAtMs = nowMs;
+    void this.rediscover(key);
+  }
+
+  #primaryOf(key: string): ClusterNode | undefined {
+    return this.#cluster.slots[slotOf(key)]?.master;
+  }
+
+  /** By address; for the empty string any, rather one that is connected. */
+  #primaryAt(address: string): ClusterNode {
+    const { masters } = this.#cluster;
+    const primary =
+      address === ''
+        ? (randomOf(masters.filter(isConnected)) ?? randomOf(masters))
+        : masters.find((node) => node.address === address);
+    if (primary === undefined) throw this.#missing(address);
+    return primary;
+  }
+
+  /** Nothing was sent, and the words are the library's own for that. */
+  #missing(what: string): Error {
+    return new Error(this.#cluster.isOpen ? `Cannot find node ${what}` : 'The client is closed');
+  }
+}
+
+/** Makes a driver of a Cluster client of node-redis. */
+export function nodeRedisClusterDriver(cluster: NodeRedisCluster): Driver {
+  return new NodeRedisClusterDriver(cluster);
+}

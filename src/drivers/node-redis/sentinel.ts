@@ -1,0 +1,99 @@
+/**
+ * The driver for a Sentinel client of node-redis 5 and 6, made by `createSentinel`.
+ *
+ * The library tells nobody its settings, but it lends its client for the primary, and commands are sent on that
+ * one directly. Sent through the library they would be repeated when the connection breaks, though they may
+ * have run, and a second command of the same moment would wait until there is none under way. How the primary
+ * is found, and that another one was, is left to the library, which listens to a Sentinel.
+ */
+import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener } from '../driver.ts';
+import { driverOf, type NodeRedisServer } from './one-server.ts';
+import { type NodeRedisClient, send } from './connection.ts';
+
+/** What is used of a client made by `createSentinel`. */
+export interface NodeRedisSentinel {
+  readonly isOpen: boolean;
+  readonly isReady: boolean;
+  readonly _keyPrefix?: ScriptArgument | undefined;
+  /** Lends the client for the primary; looks for the primary anew when `use` fails with READONLY. */
+  _execute<T>(isReadonly: boolean, use: (client: NodeRedisClient) => Promise<T>): Promise<T>;
+  on(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
+  off(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
+}
+
+interface TopologyChange {
+  readonly type: string;
+}
+
+/** A replica refuses to write. Before version 7 a script puts its own words before those of the replica. */
+const READ_ONLY = /^READONLY |: -READONLY /;
+
+class SentinelPrimary implements NodeRedisServer {
+  readonly topology = 'sentinel';
+  readonly keyPrefix: string;
+  readonly #sentinel: NodeRedisSentinel;
+  #client: NodeRedisClient | undefined;
+  #looking: Promise<NodeRedisClient> | undefined;
+  #isWatched = false;
+  #tellSwitched: SwitchListener = () => {};
+  /** The library has just dropped its clients for the old primary, and connects to the new one. */
+  readonly #onChange = ({ type }: TopologyChange) => {
+    if (type === 'MASTER_CHANGE') this.#tellSwitched();
+  };
+
+  constructor(sentinel: NodeRedisSentinel) {
+    this.#sentinel = sentinel;
+    this.keyPrefix = String(sentinel._keyPrefix ?? '');
+  }
+
+  async send(args: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
+    const client = await this.find();
+    try {
+      return await send(client, args, signal);
+    } catch (error) {
+      if (!(error instanceof Error && READ_ONLY.test(error.message))) throw error;
+      return send(await this.#look(client), args, signal);
+    }
+  }
+
+  async find(): Promise<NodeRedisClient> {
+    if (!this.#isWatched) this.#sentinel.on('topology-change', this.#onChange);
+    this.#isWatched = true;
+    if (!this.#sentinel.isOpen) throw new Error('The client is closed');
+    // Asked after it failed to connect, version 5 would look for ever, without letting anything else run.
+    if (this.#client === undefined && !this.#sentinel.isReady) throw new Error('The client is offline');
+    // Not connected, another server may be the primary by now, or will be: the library looks, and waits for it.
+    return this.#client?.isReady === true ? this.#client : this.#look();
+  }
+
+  onSwitched(listener: SwitchListener): void {
+    this.#tellSwitched = listener;
+  }
+
+  async close(): Promise<void> {
+    this.#sentinel.off('topology-change', this.#onChange);
+  }
+
+  /** One at a time: two at once would cost the library one of its clients for good, if it has several. */
+  #look(demoted?: NodeRedisClient): Promise<NodeRedisClient> {
+    this.#looking ??= this.#borrow(demoted).finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #borrow(demoted: NodeRedisClient | undefined): Promise<NodeRedisClient> {
+    let isToldOf = false;
+    this.#client = await this.#sentinel._execute(false, async (client) => {
+      if (client !== demoted || isToldOf) return client;
+      isToldOf = true;
+      throw new Error('READONLY The primary became a replica');
+    });
+    return this.#client;
+  }
+}
+
+/** Makes a driver of a Sentinel client of node-redis. */
+export function nodeRedisSentinelDriver(sentinel: NodeRedisSentinel): Driver {
+  return driverOf(new SentinelPrimary(sentinel));
+}

@@ -1,0 +1,154 @@
+/**
+ * The driver for a Cluster behind a GlideClusterClient of Valkey GLIDE 2.
+ *
+ * GLIDE does not show what it knows of the Cluster, so the servers are asked who has which slots: when the
+ * driver is first used, and whenever that proved wrong. Scripts do not depend on it: GLIDE finds the way by
+ * itself, at once if its client reads from primaries (`readFrom`); one that reads from replicas does not see
+ * that a primary became one, and needs up to a minute after a planned failover. How commands are sent and
+ * connections opened is shared with `valkey-glide.ts`.
+ */
+import { randomUUID } from 'node:crypto';
+import { slotOf } from '../../slots.ts';
+import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from '../driver.ts';
+import { Lifelines } from '../connection-state.ts';
+import { UnsentError } from '../../outcome.ts';
+import { scanWith } from '../scan.ts';
+import { type GlideClient, type GlideRoute, send } from './command.ts';
+import {
+  addressesOf,
+  type GlideAddress,
+  type GlideConfiguration,
+  openGlideConnection,
+  usableConfiguration,
+} from './connection.ts';
+
+/** Slots that follow each other and have one primary. */
+interface SlotRange {
+  readonly first: number;
+  readonly last: number;
+  readonly primary: GlideAddress;
+}
+
+/** A line of CLUSTER SLOTS: the range, then the servers that have it, the primary first. */
+type SlotsLine = [first: number, last: number, primary: [host: string | null, port: number]];
+
+class GlideClusterDriver implements Driver {
+  readonly library = 'valkey-glide';
+  /** What the library does with a command whose connection breaks is its own business. */
+  readonly writesOnce = false;
+  readonly topology = 'cluster';
+  readonly keyPrefix = '';
+  readonly #client: GlideClient;
+  readonly #config: GlideConfiguration | undefined;
+  readonly #connections = new Lifelines();
+  #ranges: readonly SlotRange[] = [];
+  /** By name. */
+  #primaries: ReadonlyMap<string, GlideAddress> = new Map();
+  #asking: Promise<void> | undefined;
+  #asked = false;
+
+  constructor(client: GlideClient, config: GlideConfiguration | undefined) {
+    this.#client = client;
+    this.#config = config;
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
+    return this.#run(['EVAL', source, String(keys.length), ...keys, ...args], keys);
+  }
+
+  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
+    return this.#run(['EVALSHA', sha1, String(keys.length), ...keys, ...args], keys);
+  }
+
+  nodeOf(key: string): string {
+    this.#learn();
+    const slot = slotOf(key);
+    const range = this.#ranges.find(({ first, last }) => first <= slot && slot <= last);
+    return range === undefined ? '' : nameOf(range.primary);
+  }
+
+  nodes(): readonly string[] {
+    this.#learn();
+    return this.#primaries.size === 0 ? [''] : [...this.#primaries.keys()];
+  }
+
+  async rediscover(): Promise<void> {
+    await this.#ask().catch(() => undefined);
+  }
+
+  async openConnection(node: string, events: ConnectionEvents): Promise<Connection> {
+    const config = usableConfiguration(this.#config);
+    return openGlideConnection(config, this.#addressOf(node, config), this.#connections, events);
+  }
+
+  async *scan(pattern: string): AsyncIterable<string> {
+    await this.#ask();
+    for (const { host, port } of this.#primaries.values()) {
+      const route: GlideRoute = { type: 'routeByAddress', host, port };
+      yield* scanWith((args) => send(this.#client, args, route), pattern);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#connections.destroyAll();
+  }
+
+  #run(args: readonly ScriptArgument[], [first = randomUUID()]: readonly string[]): Promise<ScriptReply> {
+    this.#learn();
+    // Without a route, a script without keys may be sent to a replica.
+    return send(this.#client, args, { type: 'primarySlotKey', key: first });
+  }
+
+  async #addressOf(node: string, config: GlideConfiguration): Promise<GlideAddress> {
+    const known = this.#primaries.get(node);
+    if (known !== undefined) return known;
+    await this.rediscover();
+    const [anyPrimary] = this.#primaries.values();
+    const [given] = addressesOf(config);
+    const address = this.#primaries.get(node) ?? (node === '' ? (anyPrimary ?? given) : undefined);
+    if (address === undefined) throw new UnsentError(`The Cluster has no primary ${node}`);
+    return address;
+  }
+
+  /** Has the Cluster asked, if that was never done; nobody waits for it. */
+  #learn(): void {
+    if (this.#asked) return;
+    this.#asked = true;
+    void this.rediscover();
+  }
+
+  /** Asks who has which slots. Whoever asks meanwhile gets the same answer. */
+  #ask(): Promise<void> {
+    this.#asked = true;
+    this.#asking ??= send(this.#client, ['CLUSTER', 'SLOTS'], 'randomNode')
+      .then((reply) => this.#note(reply as unknown as SlotsLine[]))
+      .finally(() => {
+        this.#asking = undefined;
+      });
+    return this.#asking;
+  }
+
+  #note(lines: readonly SlotsLine[]): void {
+    const ranges = lines.map(([first, last, [host, port]]) => ({
+      first,
+      last,
+      // A server that does not know its own address leaves it out: it is where the client reaches it.
+      primary: { host: host || (this.#config?.addresses[0]?.host ?? ''), port },
+    }));
+    this.#ranges = ranges;
+    this.#primaries = new Map(ranges.map(({ primary }) => [nameOf(primary), primary]));
+  }
+}
+
+function nameOf({ host, port }: GlideAddress): string {
+  return `${host}:${port}`;
+}
+
+/**
+ * Makes a driver of a GlideClusterClient.
+ *
+ * @param config what the client was made with; without it there are no connections of our own.
+ */
+export function glideClusterDriver(client: GlideClient, config: GlideConfiguration | undefined): Driver {
+  return new GlideClusterDriver(client, config);
+}

@@ -1,0 +1,48 @@
+/**
+ * Finds the driver for a client of Valkey GLIDE, and the configuration that it was made with.
+ *
+ * A GLIDE client keeps its configuration as `config` and whether it is closed as `isClosed`; neither is part of its
+ * public interface. Users who would rather not rely on that hand the configuration over beside the client. Where there
+ * is none, the driver does without connections of its own, and says so when one is asked for.
+ */
+import { OptionError } from '../../errors.ts';
+import type { Driver } from '../driver.ts';
+import { glideDriver } from './one-server.ts';
+import { glideClusterDriver } from './cluster.ts';
+import type { GlideClient } from './command.ts';
+import { type GlideConfiguration, isGlideConfiguration } from './connection.ts';
+
+function isGlide(value: unknown): value is GlideClient {
+  return hasMethod(value, 'customCommand') && hasMethod(value, 'invokeScript');
+}
+
+function hasMethod(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
+}
+
+/** A driver for a GlideClient or GlideClusterClient, alone or as `{ client, config }`; undefined for anything else. */
+export function detectGlide(given: object): Driver | undefined {
+  const client: unknown = isGlide(given) ? given : Reflect.get(given, 'client');
+  if (!isGlide(client)) return undefined;
+  if (Reflect.get(client, 'isClosed') === true) {
+    throw new OptionError('This Valkey GLIDE client is closed: give Holdfast.from() one that is open');
+  }
+  const config: unknown = Reflect.get(given, 'config');
+  if (!isGlideConfiguration(config)) {
+    if (client === given) return driverFor(client, undefined);
+    throw new OptionError(
+      'The config beside a Valkey GLIDE client must be what it was made with, as in { addresses: [{ host, port }] }',
+    );
+  }
+  if (config.readOnly === true) {
+    throw new OptionError(
+      'Got a Valkey GLIDE client that is readOnly; holding a lock needs one that may write',
+    );
+  }
+  return driverFor(client, config);
+}
+
+function driverFor(client: GlideClient, config: GlideConfiguration | undefined): Driver {
+  const isCluster = hasMethod(client, 'invokeScriptWithRoute');
+  return isCluster ? glideClusterDriver(client, config) : glideDriver(client, config);
+}

@@ -1,0 +1,27 @@
+/**
+ * The driver for one server, or a primary with replicas, behind a GlideClient of Valkey GLIDE 2.
+ *
+ * Typed structurally, so that nobody needs the library or its types: it is never imported. Commands go through
+ * the user's client; connections of our own are opened by its configuration, see `valkey-glide-connection.ts`.
+ */
+import type { Driver } from '../driver.ts';
+import { OneServerDriver } from '../one-server.ts';
+import { type GlideClient, send } from './command.ts';
+import { type GlideConfiguration, usableConfiguration } from './connection.ts';
+import { openToPrimary } from './primary.ts';
+
+/**
+ * Makes a driver of a GlideClient.
+ *
+ * @param config what the client was made with; without it there are no connections of our own.
+ */
+export function glideDriver(client: GlideClient, config: GlideConfiguration | undefined): Driver {
+  return new OneServerDriver({
+    library: 'valkey-glide',
+    writesOnce: false,
+    topology: 'standalone',
+    keyPrefix: '',
+    send: (command) => send(client, command),
+    open: async (lifelines, events) => openToPrimary(usableConfiguration(config), lifelines, events),
+  });
+}

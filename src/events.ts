@@ -1,0 +1,57 @@
+/**
+ * What the runtime tells the outside world, besides the results of calls.
+ *
+ * One function, `Report`, carries every event; the client hands them to its listeners and to the
+ * diagnostics channel. Nothing a listener does can disturb the runtime.
+ */
+import type { LossReason } from './errors.ts';
+
+/** Every event a client emits, by name. */
+export interface ClientEvents {
+  /** A hold is gone; its `signal` has just been aborted. */
+  lost: { readonly name: string; readonly owner: string; readonly reason: LossReason };
+  /** A renewal failed; it is being repeated until the lease ends. */
+  atRisk: {
+    readonly name: string;
+    readonly owner: string;
+    readonly remainingMs: number;
+    readonly error: unknown;
+  };
+  /** The event loop was blocked for so long that renewals came late. */
+  stalled: { readonly lateMs: number };
+  /** Something works less well than it could, for example without permission to publish. */
+  warning: { readonly code: WarningCode; readonly message: string };
+  /** Something failed in the background that no caller waits for. */
+  error: { readonly error: unknown; readonly during: string };
+}
+
+/**
+ * What can be warned of.
+ *
+ * - `HOLDFAST_EVICTION`: the server may drop locks when its memory is full
+ * - `HOLDFAST_NO_INFO`: the server does not tell what it is
+ * - `HOLDFAST_NO_PUBLISH`, `HOLDFAST_NO_SUBSCRIBE`: wake-ups cannot be sent, or not be heard; waiters poll
+ * - `HOLDFAST_NO_REPLICAS`: replicas cannot be asked for acknowledgements
+ * - `HOLDFAST_FEW_REPLICAS`: there are fewer than have to acknowledge, or none where a majority was asked for
+ * - `HOLDFAST_NO_GUARD`: the guard was asked for and cannot work
+ * - `HOLDFAST_SPLIT_BRAIN`: with the guard, a primary that is cut off from its replicas would go on granting
+ * - `HOLDFAST_STALE_PRIMARY`: Sentinels replaced the primary, and the user's client stays with the old one for a while
+ * - `HOLDFAST_DISK`: the server cannot write its data to disk
+ * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; only people are misled
+ * - `HOLDFAST_UNFIT`: what answers is no server to keep locks on: a replica, one of a Cluster, too old
+ */
+export type WarningCode =
+  | 'HOLDFAST_EVICTION'
+  | 'HOLDFAST_NO_INFO'
+  | 'HOLDFAST_NO_PUBLISH'
+  | 'HOLDFAST_NO_SUBSCRIBE'
+  | 'HOLDFAST_NO_REPLICAS'
+  | 'HOLDFAST_FEW_REPLICAS'
+  | 'HOLDFAST_NO_GUARD'
+  | 'HOLDFAST_SPLIT_BRAIN'
+  | 'HOLDFAST_STALE_PRIMARY'
+  | 'HOLDFAST_DISK'
+  | 'HOLDFAST_CLOCK_SKEW'
+  | 'HOLDFAST_UNFIT';
+
+export type Report = <Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]) => void;

@@ -1,0 +1,203 @@
+/**
+ * Several holds as one: held while enough of them are.
+ *
+ * All of them for a multi lock, a majority for a red lock. Each member is kept alive and lost by itself, by
+ * its own client and its own clock; the group is lost with the member that leaves too few. What takes the
+ * members, and in which order, is decided elsewhere.
+ */
+import { LeaseLostError, NotHeldError } from '../errors.ts';
+import { checkLeaseMs } from '../options.ts';
+import { onAbort } from '../runtime/abort.ts';
+import type { CancelTimer } from '../clock.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { Hold, LockHold } from '../locks/hold.ts';
+
+/** How many said yes, and the first failure. */
+interface Tally {
+  readonly yes: number;
+  readonly failure: unknown;
+}
+
+/**
+ * Counts until enough have said yes or all have answered: a server that is down must not keep a majority
+ * waiting. What fails after that is told to `whenLate`.
+ */
+function tally(
+  answers: readonly Promise<boolean>[],
+  enough: number,
+  whenLate: (error: unknown) => void,
+): Promise<Tally> {
+  return new Promise((resolve) => {
+    let [yes, open] = [0, answers.length];
+    let failure: unknown;
+    let isOver = false;
+    const count = () => {
+      open -= 1;
+      if (isOver || (yes < enough && open > 0)) return;
+      isOver = true;
+      resolve({ yes, failure });
+    };
+    for (const answer of answers) {
+      answer.then(
+        (isYes) => {
+          if (isYes) yes += 1;
+          count();
+        },
+        (error: unknown) => {
+          if (isOver) whenLate(error);
+          failure ??= error;
+          count();
+        },
+      );
+    }
+  });
+}
+
+/** Gives holds back. One that fails is reported, and its release goes on in the background. */
+export async function releaseAll(holds: readonly Hold[]): Promise<void> {
+  await Promise.all(holds.map((hold) => hold[Symbol.asyncDispose]()));
+}
+
+export class GroupHold implements Hold {
+  readonly name: string;
+  readonly #runtime: Runtime;
+  readonly #needed: number;
+  readonly #members: LockHold[] = [];
+  readonly #controller = new AbortController();
+  readonly #forget: (() => void)[] = [];
+  #loss: LeaseLostError | undefined;
+  #unlocking: Promise<boolean> | undefined;
+  #cancelTimer: CancelTimer | undefined;
+
+  /** @param runtime whose clock and events stand for the group's */
+  constructor(
+    runtime: Runtime,
+    name: string,
+    members: readonly LockHold[],
+    needed: number,
+    maxHoldMs: number | undefined,
+  ) {
+    this.#runtime = runtime;
+    this.name = name;
+    this.#needed = needed;
+    this.#members.push(...members);
+    if (maxHoldMs !== undefined) {
+      this.#cancelTimer = runtime.clock.inBackground(maxHoldMs, () => {
+        for (const member of this.#members) member.revoke('maxHold');
+      });
+    }
+    for (const member of members) this.#watch(member);
+  }
+
+  /** The owner fields of the members, one after the other. */
+  get owner(): string {
+    return this.#members.map(({ owner }) => owner).join(' ');
+  }
+
+  get signal(): AbortSignal {
+    // Members that slept past their deadline say so when they are asked, which may end the group.
+    this.#heldMembers();
+    return this.#controller.signal;
+  }
+
+  /** Why it was lost; its cause is the loss of the member that left too few. */
+  get loss(): LeaseLostError | undefined {
+    return this.#loss;
+  }
+
+  /** How long enough members can be relied on. */
+  get remainingMs(): number {
+    if (this.#unlocking !== undefined || this.#loss !== undefined) return 0;
+    const longestFirst = this.#members.map(({ remainingMs }) => remainingMs).sort((a, b) => b - a);
+    return longestFirst[this.#needed - 1] ?? 0;
+  }
+
+  /** A member that was granted when the group was held already: one more that may fail. */
+  join(member: LockHold): void {
+    if (this.#unlocking !== undefined || this.#loss !== undefined) {
+      void member[Symbol.asyncDispose]();
+      return;
+    }
+    this.#members.push(member);
+    this.#watch(member);
+  }
+
+  assertHeld(): void {
+    if (this.#unlocking !== undefined) throw this.#loss ?? new NotHeldError(this.name);
+    let held = 0;
+    let why: unknown;
+    // Asking the members makes those that slept past their deadline say so, which may end the group.
+    for (const member of this.#members) {
+      try {
+        member.assertHeld();
+        held += 1;
+      } catch (error) {
+        why ??= error;
+      }
+    }
+    if (this.#loss !== undefined) throw this.#loss;
+    // Nothing was lost: somebody gave members back one by one.
+    if (held < this.#needed) throw why;
+  }
+
+  async extend(leaseMs: number): Promise<void> {
+    checkLeaseMs(leaseMs);
+    this.assertHeld();
+    const answers = this.#members.map((member) => member.extend(leaseMs).then(() => true));
+    // A late failure is one of a member that is not needed; should it matter, its loss tells.
+    const { yes, failure } = await tally(answers, this.#needed, () => {});
+    this.assertHeld();
+    if (yes < this.#needed) throw failure;
+  }
+
+  unlock(): Promise<boolean> {
+    this.#unlocking ??= this.#unlockAll();
+    return this.#unlocking;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.unlock();
+    } catch (error) {
+      // Throwing here would mask what the block itself threw.
+      this.#tellFailure(error);
+    }
+  }
+
+  async #unlockAll(): Promise<boolean> {
+    this.#cancelTimer?.();
+    for (const forget of this.#forget) forget();
+    const answers = this.#members.map((member) => member.unlock());
+    const { yes, failure } = await tally(answers, this.#needed, (error) => this.#tellFailure(error));
+    if (this.#loss !== undefined) return false;
+    if (yes >= this.#needed) return true;
+    if (failure !== undefined) throw failure;
+    return false;
+  }
+
+  #watch({ signal }: Hold): void {
+    this.#forget.push(onAbort(signal, (reason) => this.#memberLost(reason)));
+    if (signal.aborted) this.#memberLost(signal.reason);
+  }
+
+  #memberLost(cause: unknown): void {
+    const held = this.#heldMembers();
+    if (held.length >= this.#needed || this.#loss !== undefined) return;
+    this.#cancelTimer?.();
+    const reason = cause instanceof LeaseLostError ? cause.reason : 'notOwner';
+    this.#loss = new LeaseLostError(this.name, this.owner, reason, { cause });
+    // Until the leases that the holder knew of are over it may still be busy stopping. Then the rest ends too,
+    // which would otherwise be renewed for as long as the process lives.
+    const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
+    this.#cancelTimer = this.#runtime.clock.inBackground(knownMs, () => void releaseAll(held));
+    this.#controller.abort(this.#loss);
+  }
+
+  #heldMembers(): LockHold[] {
+    return this.#members.filter(({ signal }) => !signal.aborted);
+  }
+
+  #tellFailure(error: unknown): void {
+    this.#runtime.report('error', { error, during: `release "${this.name}"` });
+  }
+}

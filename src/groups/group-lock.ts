@@ -1,0 +1,231 @@
+/**
+ * What the multi lock and the red lock have in common: locks made of locks.
+ *
+ * A group has no key of its own. Its members may be of any exclusive kind and of any client. Inside
+ * `withLock` the code runs as one owner on every client that takes part, so that members can be re-entered.
+ */
+import { AcquireTimeoutError, ClosedError, NotHeldError, OptionError } from '../errors.ts';
+import { checkOptions } from '../options.ts';
+import { Owner, Section } from '../runtime/owner.ts';
+import type { LockState } from '../runtime/protocol.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { ExclusiveLock } from '../locks/protocol-lock.ts';
+import type { GroupHold } from './group-hold.ts';
+import type { Hold, HoldOptions } from '../locks/hold.ts';
+import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from '../locks/lock.ts';
+import type { LockContext } from '../locks/lock-context.ts';
+import { runHolding, workHolding } from '../runtime/run-holding.ts';
+
+/** A caller's wish to have the whole group. */
+export interface Quest {
+  readonly wish: HoldOptions;
+  /** Who asks, on each client; undefined for somebody new. */
+  readonly ownerOn: (context: LockContext) => Owner | undefined;
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** An owner given by the user belongs to one client; these stand for it on the others. */
+const counterparts = new WeakMap<Owner, Map<string, Owner>>();
+
+function counterpartOf(owner: Owner, { clientId }: LockContext): Owner {
+  if (owner.clientId === clientId) return owner;
+  const others = counterparts.get(owner) ?? new Map<string, Owner>();
+  counterparts.set(owner, others);
+  const counterpart = others.get(clientId) ?? new Owner(clientId);
+  others.set(clientId, counterpart);
+  return counterpart;
+}
+
+/** The members as given by the user. */
+export function checkMembers(locks: readonly unknown[]): ExclusiveLock[] {
+  if (locks.length === 0) throw new OptionError('A lock made of locks needs at least one');
+  return locks.map((lock) => {
+    if (lock instanceof ExclusiveLock) return lock;
+    throw new OptionError('The members must be locks of this library, and not made of locks themselves');
+  });
+}
+
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** What is in the way of taking a lock, as far as the server tells. */
+export function obstacleOf({ protocol }: ExclusiveLock): Promise<LockState> {
+  return protocol.obstacle?.() ?? protocol.describe();
+}
+
+/** What is left until somebody else can have the lock, for sorting: nothing when it is free. */
+function untilFree(remainingMs: number): number {
+  return remainingMs === -1 ? Number.POSITIVE_INFINITY : remainingMs;
+}
+
+export abstract class GroupLock implements Lock {
+  readonly name: string;
+  protected readonly members: readonly ExclusiveLock[];
+  protected readonly needed: number;
+
+  constructor(name: string, members: readonly ExclusiveLock[], needed: number) {
+    this.name = name;
+    this.members = members;
+    this.needed = needed;
+  }
+
+  /** Takes enough of the members, or none: null when that could not be had in time. */
+  protected abstract collect(quest: Quest): Promise<GroupHold | null>;
+
+  async lock(options?: LockOptions): Promise<Hold> {
+    const { signal, owner, ...wish } = checkOptions('lock', options);
+    const ownerOn = this.#ownerOn(owner);
+    const hold = await this.collect({ wish, ownerOn, waitMs: Number.POSITIVE_INFINITY, signal });
+    if (hold === null) throw new Error('a wait without a limit ended');
+    return hold;
+  }
+
+  async tryLock(options?: TryLockOptions): Promise<Hold | null> {
+    const { signal, owner, waitMs = 0, ...wish } = checkOptions('tryLock', options);
+    return this.collect({ wish, ownerOn: this.#ownerOn(owner), waitMs, signal });
+  }
+
+  async withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T> {
+    const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
+    if (typeof work !== 'function') throw new OptionError('withLock needs a function to run');
+    const { clock, report } = this.runtime;
+    const endsAt = clock.now() + (waitMs ?? Number.POSITIVE_INFINITY);
+    const sections = new Map<LockContext, Section>();
+    for (const { context } of this.members) {
+      if (sections.has(context)) continue;
+      const parent = context.sections.current();
+      sections.set(context, new Section(parent?.owner ?? new Owner(context.clientId), parent));
+    }
+    const inside: (() => void)[] = [];
+    try {
+      if (!(await this.#enterTurns(sections, endsAt, signal, inside))) throw await this.#timeout(waitMs ?? 0);
+      const ownerOn = (context: LockContext) => sections.get(context)?.owner;
+      const leftMs = Math.max(0, endsAt - clock.now());
+      const hold = await this.collect({ wish, ownerOn, waitMs: leftMs, signal });
+      if (hold === null) throw await this.#timeout(waitMs ?? 0);
+      let run = () => workHolding<T, Hold>(hold, onAcquire, work);
+      for (const [context, section] of sections) {
+        const inner = run;
+        run = () => context.sections.run(section, inner);
+      }
+      return await runHolding(hold, run, report, onRelease);
+    } finally {
+      for (const leave of inside) leave();
+    }
+  }
+
+  async unlock(options?: OwnerOption): Promise<void> {
+    const owned = this.#owned(checkOptions('owned', options).owner);
+    const entered = owned.filter(
+      ({ member, owner }) => owner?.tenureOf(member.protocol.identity)?.latestEntry !== undefined,
+    );
+    // Members that were taken for themselves are not given back in the group's name.
+    if (entered.length < this.needed) throw new NotHeldError(this.name);
+    const outcomes = await Promise.allSettled(entered.map(({ member, owner }) => member.unlock({ owner })));
+    const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    if (outcomes.length - failures.length >= this.needed) return;
+    throw failures.find((error) => !(error instanceof NotHeldError)) ?? new NotHeldError(this.name);
+  }
+
+  async forceUnlock(): Promise<boolean> {
+    return (await this.#ask((member) => member.forceUnlock())).some((freed) => freed);
+  }
+
+  async isLocked(): Promise<boolean> {
+    return (await this.remainingMs()) !== -2;
+  }
+
+  async isHeld(options?: OwnerOption): Promise<boolean> {
+    return (await this.getHoldCount(options)) > 0;
+  }
+
+  async getHoldCount(options?: OwnerOption): Promise<number> {
+    const owners = new Map(
+      this.#owned(checkOptions('owned', options).owner).map(({ member, owner }) => [member, owner]),
+    );
+    const counts = await this.#ask((member) => member.getHoldCount({ owner: owners.get(member) }));
+    return counts.sort((a, b) => b - a)[this.needed - 1] ?? 0;
+  }
+
+  /** Until enough members are free for somebody else. */
+  async remainingMs(): Promise<number> {
+    const times = await this.#ask((member) => member.remainingMs());
+    return times.sort((a, b) => untilFree(a) - untilFree(b))[this.needed - 1] ?? -1;
+  }
+
+  /** The runtime whose clock and events stand for the group's. */
+  protected get runtime(): Runtime {
+    return (this.members[0] as ExclusiveLock).context.runtime;
+  }
+
+  /**
+   * Sections of one owner side by side take turns with every member, always in the same order. A client that
+   * is closed has no turns to give; whether it is needed shows when the members are taken.
+   */
+  async #enterTurns(
+    sections: ReadonlyMap<LockContext, Section>,
+    endsAt: number,
+    signal: AbortSignal | undefined,
+    inside: (() => void)[],
+  ): Promise<boolean> {
+    const byPlace = (a: ExclusiveLock, b: ExclusiveLock) =>
+      compare(a.protocol.identity, b.protocol.identity) || compare(a.context.clientId, b.context.clientId);
+    for (const member of [...this.members].sort(byPlace)) {
+      const { context } = member;
+      const leftMs = Math.max(0, endsAt - context.runtime.clock.now());
+      try {
+        const leave = await member.enterTurn(sections.get(context) as Section, leftMs, signal);
+        if (leave === null) return false;
+        inside.push(leave);
+      } catch (error) {
+        if (!(error instanceof ClosedError)) throw error;
+      }
+    }
+    return true;
+  }
+
+  /** Asks every member; as many as make a group must answer. */
+  async #ask<T>(question: (member: ExclusiveLock) => Promise<T>): Promise<T[]> {
+    const outcomes = await Promise.allSettled(this.members.map(question));
+    const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    if (answers.length >= this.needed) return answers;
+    throw outcomes.find((outcome) => outcome.status === 'rejected')?.reason;
+  }
+
+  async #timeout(waitMs: number): Promise<AcquireTimeoutError> {
+    try {
+      const { holder, remainingMs } = await Promise.any(
+        this.members.map(async (member) => {
+          const state = await obstacleOf(member);
+          if (state.holder === null) throw new NotHeldError(member.name);
+          return state;
+        }),
+      );
+      return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
+    } catch {
+      // Who holds it would be nice to know; that the wait is over is what the caller needs.
+      return new AcquireTimeoutError(this.name, waitMs);
+    }
+  }
+
+  #owned(given: unknown): { member: ExclusiveLock; owner: Owner | undefined }[] {
+    const ownerOn = this.#ownerOn(given);
+    return this.members.map((member) => ({ member, owner: ownerOn(member.context) }));
+  }
+
+  /** The owner of the section that the code runs in; the given one, or who stands for it, where there is none. */
+  #ownerOn(given: unknown): Quest['ownerOn'] {
+    if (given === undefined) return (context) => context.sections.current()?.owner;
+    const known = this.members.some(
+      ({ context }) => given instanceof Owner && given.clientId === context.clientId,
+    );
+    if (!known) throw new OptionError('owner must come from owner() of the client of a member');
+    const owner = given as Owner;
+    return (context) => {
+      if (owner.clientId === context.clientId) return owner;
+      return context.sections.current()?.owner ?? counterpartOf(owner, context);
+    };
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * One round of votes over the servers of a red lock: a hold as soon as a majority has granted it, or every vote.
+ *
+ * Grants that come after the majority join the hold. Where there is no majority nothing is kept: what was
+ * granted is released, and what is still under way is undone in the background.
+ */
+import { OptionError } from '../errors.ts';
+import { onAbort } from '../runtime/abort.ts';
+import type { ExclusiveLock } from '../locks/protocol-lock.ts';
+import { type GroupHold, releaseAll } from './group-hold.ts';
+import type { Quest } from './group-lock.ts';
+import type { LockHold } from '../locks/hold.ts';
+import { askForVote, isIdentified, mistrust, type Vote } from './quorum-member.ts';
+
+/** What the ballot needs to know of the lock it is about. */
+interface Electorate {
+  readonly members: readonly ExclusiveLock[];
+  readonly needed: number;
+  form(holds: readonly LockHold[]): GroupHold;
+}
+
+function isTwice(votes: readonly Vote[], { runId, member }: Vote): boolean {
+  return runId !== '' && votes.some((other) => other.member !== member && other.runId === runId);
+}
+
+export class Ballot {
+  readonly #electorate: Electorate;
+  readonly #quest: Quest;
+  readonly #votes: Vote[] = [];
+  readonly #stop = new AbortController();
+  /** Until each server has told who it is, all are waited for: one that is named twice is then found at once. */
+  readonly #mayEndEarly: boolean;
+  #group: GroupHold | undefined;
+  #isOver = false;
+  #end: (settle: () => void) => void = () => {};
+
+  constructor(electorate: Electorate, quest: Quest) {
+    this.#electorate = electorate;
+    this.#quest = quest;
+    this.#mayEndEarly = electorate.members.every(isIdentified);
+  }
+
+  /** @throws the abort reason, or OptionError when one server has two votes */
+  run(): Promise<GroupHold | readonly Vote[]> {
+    const { signal, ownerOn, wish } = this.#quest;
+    return new Promise((resolve, reject) => {
+      const forget = signal && onAbort(signal, (reason) => this.#drop(() => reject(reason)));
+      this.#end = (settle) => {
+        this.#isOver = true;
+        forget?.();
+        settle();
+      };
+      for (const member of this.#electorate.members) {
+        const asked = askForVote(member, ownerOn(member.context), wish.leaseMs, this.#stop.signal);
+        void asked.then((vote) =>
+          this.#isOver ? this.#countLate(vote) : this.#count(vote, resolve, reject),
+        );
+      }
+    });
+  }
+
+  #count(
+    vote: Vote,
+    resolve: (result: GroupHold | readonly Vote[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const { members, needed } = this.#electorate;
+    const votes = this.#votes;
+    votes.push(vote);
+    if (isTwice(votes, vote)) {
+      // The next round has to find out as well, and must not end before it has.
+      mistrust(vote.member);
+      const why = 'Two members of a red lock are the same server, whose vote would count twice';
+      this.#drop(() => reject(new OptionError(why)));
+      return;
+    }
+    const isComplete = votes.length === members.length;
+    if (!isComplete && !this.#mayEndEarly) return;
+    const holds = votes.flatMap(({ hold }) => hold ?? []);
+    if (holds.length >= needed) {
+      this.#decide(holds, resolve);
+      return;
+    }
+    const busy = votes.filter(({ outcome }) => outcome === 'busy').length;
+    if (isComplete || busy > members.length - needed) this.#drop(() => resolve(votes));
+  }
+
+  #decide(holds: readonly LockHold[], resolve: (result: GroupHold | readonly Vote[]) => void): void {
+    const group = this.#electorate.form(holds);
+    if (group.remainingMs > 0) {
+      this.#group = group;
+      this.#end(() => resolve(group));
+      return;
+    }
+    // A majority that is had too late is none.
+    const error = new Error('It was granted too late: nothing was left of the lease');
+    const late = this.#votes.map((vote): Vote => (vote.hold ? { ...vote, outcome: 'failed', error } : vote));
+    void group[Symbol.asyncDispose]();
+    this.#drop(() => resolve(late));
+  }
+
+  #countLate(vote: Vote): void {
+    const { hold, member } = vote;
+    const isWanted = this.#group !== undefined && !isTwice(this.#votes, vote);
+    if (this.#group !== undefined && !isWanted) mistrust(member);
+    if (hold === null) return;
+    if (isWanted) this.#group?.join(hold);
+    else void hold[Symbol.asyncDispose]();
+  }
+
+  #drop(settle: () => void): void {
+    this.#stop.abort(new Error('The vote is over'));
+    void releaseAll(this.#votes.flatMap(({ hold }) => hold ?? []));
+    this.#end(settle);
+  }
+}

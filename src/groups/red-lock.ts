@@ -1,0 +1,121 @@
+/**
+ * The red lock: a majority of independent servers, so that it survives the loss of a minority of them.
+ *
+ * Every server is asked at the same time and gets a time-out far below the lease. A majority that is had
+ * too late is none: each member's own deadline, counted from before it was asked, with drift taken off,
+ * says how long it can be relied on. What was taken is released everywhere on failure. Then, after a random
+ * pause that lets rivals fall out of step, it is tried again. Renewal is the members' own business, and the
+ * lock is lost with the member that leaves no majority.
+ */
+import { classify } from '../outcome.ts';
+import { HoldfastError, OptionError, QuorumError } from '../errors.ts';
+import { Patience } from '../runtime/wait-budget.ts';
+import { Ballot } from './quorum-round.ts';
+import { GroupHold } from './group-hold.ts';
+import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
+import type { LockHold } from '../locks/hold.ts';
+import type { Vote } from './quorum-member.ts';
+
+/** Pauses between attempts are anything from the least to a limit that grows to the most. */
+const PAUSE_LEAST_MS = 20;
+const PAUSE_FIRST_MS = 200;
+const PAUSE_MOST_MS = 1_000;
+const PAUSE_GROWTH = 1.2;
+
+function pauseMs(attempt: number): number {
+  const most = Math.min(PAUSE_FIRST_MS * PAUSE_GROWTH ** attempt, PAUSE_MOST_MS);
+  return PAUSE_LEAST_MS + Math.random() * (most - PAUSE_LEAST_MS);
+}
+
+function count(votes: readonly Vote[], counts: (vote: Vote) => boolean): number {
+  return votes.filter(counts).length;
+}
+
+export class RedLock extends GroupLock {
+  constructor(...locks: readonly unknown[]) {
+    const members = checkMembers(locks);
+    const names = new Set(members.map(({ name }) => name));
+    super([...names].join(' + '), members, Math.floor(members.length / 2) + 1);
+    if (new Set(members.map(({ context }) => context.clientId)).size < members.length) {
+      throw new OptionError('Two members come from one client: a red lock needs independent servers');
+    }
+  }
+
+  /**
+   * Without a limit it waits as a single lock does: once a majority has answered, for as long as it takes, also
+   * through an outage. If none answers within the command time-out, that is told.
+   */
+  protected async collect(quest: Quest): Promise<GroupHold | null> {
+    const { signal, waitMs, wish } = quest;
+    const { runtime, name, members, needed } = this;
+    const { clock } = runtime;
+    const hasLimit = waitMs < Number.POSITIVE_INFINITY;
+    let endsAt = clock.now() + (hasLimit ? waitMs : this.#commandTimeoutMs);
+    for (let attempt = 0; ; attempt += 1) {
+      signal?.throwIfAborted();
+      const form = (holds: readonly LockHold[]) =>
+        new GroupHold(runtime, name, holds, needed, wish.maxHoldMs);
+      const result = await new Ballot({ members, needed, form }, quest).run();
+      if (result instanceof GroupHold) return result;
+
+      this.#refuseHopeless(result);
+      if (!hasLimit && this.#answered(result)) endsAt = Number.POSITIVE_INFINITY;
+      const leftMs = endsAt - clock.now();
+      if (leftMs <= 0) return this.#giveUp(result);
+      using patience = new Patience(clock, Math.min(pauseMs(attempt), leftMs), [signal]);
+      await patience.sleep();
+    }
+  }
+
+  get #commandTimeoutMs(): number {
+    return Math.max(...this.members.map(({ context }) => context.runtime.commandTimeoutMs));
+  }
+
+  /** Whether a majority is there to be waited for, be it that some of it do not count yet. */
+  #answered(votes: readonly Vote[]): boolean {
+    return (
+      this.#isBusy(votes) ||
+      count(votes, (vote) => vote.outcome !== 'failed' || vote.abstains === true) >= this.needed
+    );
+  }
+
+  /** Whether others are in the way, and not failures. */
+  #isBusy(votes: readonly Vote[]): boolean {
+    const busy = count(votes, ({ outcome }) => outcome === 'busy');
+    const answered = count(votes, ({ outcome }) => outcome !== 'failed');
+    return busy > this.members.length - this.needed || answered >= this.needed;
+  }
+
+  /** What the servers or clients refuse they refuse again. */
+  #refuseHopeless(votes: readonly Vote[]): void {
+    const errors = votes.flatMap(({ error }) =>
+      error !== undefined && classify(error) === 'refused' ? [error] : [],
+    );
+    if (errors.length <= this.members.length - this.needed) return;
+    const [first] = errors;
+    const code = codeOf(first);
+    const isOne =
+      code !== undefined && code !== 'ERR_DRIVER' && errors.every((error) => codeOf(error) === code);
+    throw isOne ? first : this.#quorumError(votes);
+  }
+
+  #giveUp(votes: readonly Vote[]): null {
+    if (this.#isBusy(votes)) return null;
+    // Not busy but broken: with so many servers gone there can be no majority.
+    throw this.#quorumError(votes);
+  }
+
+  #quorumError(votes: readonly Vote[]): QuorumError {
+    const outcomes = this.members.map((member, i) => {
+      const vote = votes.find((each) => each.member === member);
+      const runId = vote?.runId ? `, run id ${vote.runId}` : '';
+      const server = `member ${i + 1}${runId}`;
+      return { server, outcome: vote?.outcome ?? ('failed' as const), error: vote?.error };
+    });
+    return new QuorumError(this.name, outcomes);
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof HoldfastError ? error.code : undefined;
+}

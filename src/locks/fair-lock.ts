@@ -1,0 +1,134 @@
+/**
+ * What the fair lock says to the server: Redisson's hash, and Redisson's queue of those who wait for it.
+ *
+ * The server decides whose turn it is, so every waiter speaks for itself and is called on a channel of its
+ * own. It also has to be heard of now and then: one that falls silent loses its place to the next.
+ */
+import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import {
+  fairLockAcquire,
+  fairLockForceRelease,
+  fairLockGuardedAcquire,
+  fairLockReclaim,
+  fairLockRelease,
+  lockDescribe,
+  lockEnter,
+  lockHolder,
+  lockLeave,
+} from '../scripts/generated.ts';
+import { guardedBy } from './reclaiming.ts';
+import type { Wire } from '../requests/wire.ts';
+
+/** How often a waiter is heard of, and what a lost wake-up costs. */
+const POLL_MS = 2_500;
+
+/** Polls come up to a fifth late, to keep those of many processes apart. */
+const LATE_POLL = 1.2;
+
+/** An unanswered call is waited for; not so long that a dead waiter holds up the others. */
+const LONGEST_ANSWER_MS = 30_000;
+
+/** Even for waiters that may be silent for a moment only, asking more often would be spinning. */
+const SHORTEST_POLL_MS = 100;
+
+const ACQUIRE = { plain: fairLockAcquire, guarded: fairLockGuardedAcquire };
+
+export class FairProtocol implements LockProtocol {
+  readonly name: string;
+  readonly key: string;
+  readonly identity: string;
+  readonly line = null;
+  readonly queueMs: number;
+  readonly renew: Renew;
+  readonly guarded: Guarded | undefined;
+  readonly #wire: Wire;
+  readonly #channel: string;
+  readonly #queueKeys: { queue: string; timeouts: string; seen: string };
+  readonly #pollMs: number;
+  /** After this long without a word a waiter is taken for dead: one poll may go unanswered, and the next comes late. */
+  readonly #silentMs: number;
+
+  constructor(wire: Wire, name: string, renew: Renew) {
+    this.name = name;
+    this.key = wire.rawName(name);
+    this.identity = `lock ${this.key}`;
+    this.queueMs = wire.fairWaitMs;
+    this.renew = renew;
+    this.guarded = guardedBy(wire, this.key, ({ owner, count, leaseMs }, { guard, grace }) => {
+      const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner), ...guard };
+      return fairLockReclaim.run(wire.driver, keys, { owner, count, leaseMs, ...grace });
+    });
+    this.#wire = wire;
+    this.#channel = lockChannel(this.key);
+    this.#queueKeys = {
+      queue: fairQueueKey(this.key),
+      timeouts: fairTimeoutKey(this.key),
+      seen: fairSeenKey(this.key),
+    };
+    // Redisson's clients know nothing of our notes: to them, too, a waiter must be heard of in time.
+    this.#pollMs = Math.max(SHORTEST_POLL_MS, Math.min(POLL_MS, wire.fairWaitMs / 3));
+    const answerMs = Math.min(wire.commandTimeoutMs, LONGEST_ANSWER_MS);
+    this.#silentMs = Math.ceil(2 * LATE_POLL * this.#pollMs) + answerMs;
+  }
+
+  waiting(owner: string): Waiting {
+    return { kind: 'messages', channel: fairChannel(this.key, owner), pollMs: this.#pollMs };
+  }
+
+  get isOneCommand(): boolean {
+    return this.#wire.granting.isOneCommand(this.key);
+  }
+
+  async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
+    const { granting, publish, fairWaitMs } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
+    const args = {
+      owner,
+      leaseMs,
+      // A waiter that keeps its place by being heard of needs no more time than one may be silent.
+      waitMs: Math.min(Math.ceil(waitMs), fairWaitMs),
+      silentMs: this.#silentMs,
+      publish,
+      channel: this.#channel,
+    };
+    const reply = await granting.lock(this, ACQUIRE, keys, args);
+    return reply.status === 'queued' ? { status: 'busy', remainingMs: reply.lookAgainMs } : reply;
+  }
+
+  async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {
+    return (await lockEnter.run(this.#wire.driver, { lock: this.key }, { owner, count, leaseMs })).status;
+  }
+
+  async leave(owner: string, count: number): Promise<'held' | 'lost'> {
+    return (await lockLeave.run(this.#wire.driver, { lock: this.key }, { owner, count })).status;
+  }
+
+  async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+    const { driver, publish } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
+    const args = { owner, silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
+    const reply = await fairLockRelease.run(driver, keys, args);
+    if (reply.status !== 'lost') this.#wire.announced(reply.announced);
+    return reply.status === 'released' ? 'released' : 'lost';
+  }
+
+  async holders(): Promise<readonly string[]> {
+    const reply = await lockHolder.run(this.#wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? [] : [reply.holder];
+  }
+
+  async forceRelease([holder = '']: readonly string[], answer: string, rememberMs: number): Promise<void> {
+    const { driver, publish } = this.#wire;
+    const keys = { lock: this.key, ...this.#queueKeys, answer };
+    const args = { holder, silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
+    const reply = await fairLockForceRelease.run(driver, keys, args);
+    this.#wire.announced(reply.announced);
+  }
+
+  async describe(): Promise<LockState> {
+    const reply = await lockDescribe.run(this.#wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? { remainingMs: -2, holder: null } : reply;
+  }
+}

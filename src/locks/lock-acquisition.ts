@@ -1,0 +1,125 @@
+/**
+ * One wish for a lock: who asks, by which name, and what is left behind when it comes to nothing.
+ */
+import { DriverError } from '../errors.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { bar, withdraw } from '../runtime/tombstone.ts';
+import type { Owner } from '../runtime/owner.ts';
+import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
+import { assertInTime, Tenure } from '../runtime/tenure.ts';
+import { type HoldOptions, isPassedOn, LockHold } from './hold.ts';
+import type { LockContext } from './lock-context.ts';
+
+interface Lockable {
+  readonly context: LockContext;
+  readonly protocol: LockProtocol;
+  readonly isShared: boolean;
+}
+
+/** Who asks, and is to know of the tenure from its beginning to its end. */
+export interface Asker {
+  readonly owner: Owner;
+  remember(tenure?: Tenure): void;
+}
+
+/** What the tenure does in the end. It must not keep the acquisition, its line and its promise while the lock is held. */
+function forgetting(asker: Asker | undefined): (() => void) | undefined {
+  return asker && (() => asker.remember());
+}
+
+export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
+  readonly #lock: Lockable;
+  readonly #protocol: LockProtocol;
+  readonly #asker: Asker | undefined;
+  #field: string | undefined;
+  readonly #waitMs: number;
+  readonly #wish: HoldOptions;
+  #sentAt = 0;
+  #waiting: Waiting | undefined;
+
+  /** @param asker undefined for somebody new */
+  constructor(lock: Lockable, asker: Asker | undefined, wish: HoldOptions, waitMs: number) {
+    const { runtime, numbers } = lock.context;
+    super(runtime, lock.protocol.line);
+    const beginner = lock.protocol.begin?.(asker?.owner, numbers.next());
+    this.#lock = lock;
+    this.#protocol = beginner?.protocol ?? lock.protocol;
+    this.#field = beginner?.field;
+    this.#asker = asker;
+    this.#waitMs = waitMs;
+    this.#wish = wish;
+  }
+
+  /** A waiter that is handed a tenure never needs a field of its own. */
+  get #owner(): string {
+    this.#field ??= this.#lock.context.numbers.next();
+    return this.#field;
+  }
+
+  get #leaseMs(): number {
+    return this.#wish.leaseMs ?? this.runtime.watchdogMs;
+  }
+
+  protected get what(): string {
+    return `acquire "${this.#protocol.name}"`;
+  }
+
+  protected get waiting(): Waiting {
+    this.#waiting ??= this.#protocol.waiting(this.#owner);
+    return this.#waiting;
+  }
+
+  protected override get isShared(): boolean {
+    return this.#lock.isShared;
+  }
+
+  protected override get isBounded(): boolean {
+    return this.#protocol.isOneCommand;
+  }
+
+  protected attempt(): Promise<AcquireAnswer> {
+    this.#sentAt = this.runtime.leaseClock.sendTime();
+    return this.#protocol.acquire(this.#owner, this.#leaseMs, this.#waitMs);
+  }
+
+  protected busyMs(answer: AcquireAnswer): number | undefined {
+    if (answer.status === 'busy') return answer.remainingMs;
+    if (answer.status === 'held') return undefined;
+    // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
+    throw new DriverError(
+      `The hold of ${this.#owner} on "${this.#protocol.name}" is over and cannot begin again`,
+    );
+  }
+
+  protected accept({ token }: AcquireAnswer & { token?: number }, doubtful: boolean): LockHold {
+    const grant = { owner: this.#owner, sentAt: this.#sentAt, leaseMs: this.#leaseMs, token, doubtful };
+    assertInTime(this.runtime, this.#protocol, grant);
+    const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
+    const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, forgetting(this.#asker));
+    this.#asker?.remember(tenure);
+    return hold.standOn(tenure);
+  }
+
+  /** Without a lease or a token of its own, it needs nothing that the tenure does not have. */
+  protected override takeOver(tenure: Tenure): LockHold | undefined {
+    const { protocol } = tenure;
+    const isSame = this.#protocol.isPassedOn && protocol.identity === this.#protocol.identity;
+    if (!isSame || !isPassedOn(this.#wish)) return undefined;
+    if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
+    const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
+    tenure.passTo(hold, forgetting(this.#asker));
+    this.#asker?.remember(tenure);
+    return hold.standOn(tenure);
+  }
+
+  protected abandon(): void {
+    bar(this.runtime, this.#protocol, this.#owner, Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0));
+  }
+
+  /** Where the server keeps a queue, or a note of who waits, it has to be left. */
+  protected override withdraw(): boolean {
+    if (this.#protocol.queueMs === undefined || this.#waitMs === 0) return false;
+    withdraw(this.runtime, this.#protocol, this.#owner);
+    return true;
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * The one class behind every kind of exclusive lock.
+ *
+ * What differs between the kinds is what they say to the server, which their `LockProtocol` knows. Waiting,
+ * keeping alive and losing are the runtime's. Here the user's call becomes an owner's wish.
+ */
+import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
+import { checkOptions } from '../options.ts';
+import type { Limits } from '../runtime/acquire.ts';
+import { Owner, Section } from '../runtime/owner.ts';
+import { EXPIRED, type Patience } from '../runtime/wait-budget.ts';
+import { persist } from '../runtime/retry.ts';
+import type { LockProtocol, LockState } from '../runtime/protocol.ts';
+import type { Tenure } from '../runtime/tenure.ts';
+import { forceUnlock } from './force-unlock.ts';
+import { type Hold, type HoldOptions, LockHold } from './hold.ts';
+import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
+import { LockAcquisition } from './lock-acquisition.ts';
+import type { LockContext } from './lock-context.ts';
+import { runHolding, workHolding } from '../runtime/run-holding.ts';
+
+/** A `LockHold` is whatever the kind of lock promises its users: the kinds differ in what they show of it. */
+function shown<H extends Hold>(hold: LockHold): H {
+  return hold as Hold as H;
+}
+
+const NO_OPTIONS: LockOptions = {};
+
+/** What an async function does with what it throws, without the turns it adds to what it returns. */
+function promised<T>(begin: () => Promise<T>): Promise<T> {
+  try {
+    return begin();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
+  readonly name: string;
+  /** @internal */
+  readonly context: LockContext;
+  /** @internal */
+  readonly protocol: LockProtocol;
+  /** @internal Many owners may hold it at once. */
+  readonly isShared: boolean;
+  readonly #reentrant: boolean;
+  readonly #fenced: boolean;
+
+  /** @param kind `shared`: many owners may hold it at once; `fenced`: every hold has a token */
+  constructor(
+    context: LockContext,
+    protocol: LockProtocol,
+    kind: { reentrant: boolean; shared?: boolean; fenced?: boolean },
+  ) {
+    this.name = protocol.name;
+    this.context = context;
+    this.protocol = protocol;
+    this.#reentrant = kind.reentrant;
+    this.isShared = kind.shared ?? false;
+    this.#fenced = kind.fenced ?? false;
+  }
+
+  lock(options?: LockOptions): Promise<H> {
+    return promised(() => {
+      const wish = options === undefined ? NO_OPTIONS : checkOptions('lock', options);
+      const limits = { waitMs: Number.POSITIVE_INFINITY, signal: wish.signal };
+      const taking = this.takeAs(this.#ownerFor(wish.owner), wish, limits);
+      // A wait without a limit ends with a hold, or with an error.
+      return taking as Promise<unknown> as Promise<H>;
+    });
+  }
+
+  tryLock(options?: TryLockOptions): Promise<H | null> {
+    return promised(() => {
+      const wish = checkOptions('tryLock', options);
+      const limits = { waitMs: wish.waitMs ?? 0, signal: wish.signal };
+      return this.takeAs(this.#ownerFor(wish.owner), wish, limits) as Promise<unknown> as Promise<H | null>;
+    });
+  }
+
+  async withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T> {
+    const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
+    if (typeof work !== 'function') throw new OptionError('withLock needs a function to run');
+    const { runtime, sections, clientId } = this.context;
+    const parent = sections.current();
+    const section = new Section(parent?.owner ?? new Owner(clientId), parent);
+
+    runtime.assertOpen();
+    using patience = runtime.patience(waitMs ?? Number.POSITIVE_INFINITY, signal);
+    const { turns } = section.owner.interestIn(this.protocol.identity);
+    // Another section of the same owner may be inside: the lock would let us in beside it, its turn does not.
+    const takesTurns = !this.isShared;
+    if (takesTurns && !(await turns.enter(section, patience))) throw await this.#timeout(waitMs ?? 0);
+    try {
+      const leftMs = Math.max(0, patience.endsAt - runtime.clock.now());
+      const hold = await this.#takeAgain(section.owner, wish, { waitMs: leftMs, signal });
+      if (hold === null) throw await this.#timeout(waitMs ?? 0);
+      const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
+      return await runHolding(hold, run, runtime.report, (_, released) =>
+        onRelease?.(shown<H>(hold), released),
+      );
+    } finally {
+      if (takesTurns) turns.leave(section);
+      section.owner.settle(this.protocol.identity);
+    }
+  }
+
+  async unlock(options?: OwnerOption): Promise<void> {
+    const latest = this.#tenureFor(options)?.latestEntry;
+    if (!(latest instanceof LockHold && (await latest.unlock()))) throw new NotHeldError(this.name);
+  }
+
+  async forceUnlock(): Promise<boolean> {
+    this.context.runtime.assertOpen();
+    return forceUnlock(this.context, this.protocol);
+  }
+
+  async isLocked(): Promise<boolean> {
+    return (await this.remainingMs()) !== -2;
+  }
+
+  async isHeld(options?: OwnerOption): Promise<boolean> {
+    return (await this.getHoldCount(options)) > 0;
+  }
+
+  async getHoldCount(options?: OwnerOption): Promise<number> {
+    const tenure = this.#tenureFor(options);
+    if (tenure === undefined || !tenure.isStillHeld()) return 0;
+    const { holder } = await this.#describe(tenure.owner);
+    return holder === tenure.owner ? tenure.count : 0;
+  }
+
+  async remainingMs(): Promise<number> {
+    return (await this.#describe()).remainingMs;
+  }
+
+  /** @internal Takes the lock for an owner, or for somebody new. */
+  takeAs(owner: Owner | undefined, wish: HoldOptions, limits: Limits): Promise<LockHold | null> {
+    if (owner === undefined) return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
+    return this.#takeAgain(owner, wish, limits);
+  }
+
+  /** @internal Waits for a section's turn among those of its owner; answers how to leave, or null in time. */
+  async enterTurn(
+    section: Section,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<(() => void) | null> {
+    const { identity } = this.protocol;
+    if (this.isShared) return () => {};
+    using patience = this.context.runtime.patience(waitMs, signal);
+    const { turns } = section.owner.interestIn(identity);
+    if (!(await turns.enter(section, patience))) return null;
+    return () => {
+      turns.leave(section);
+      section.owner.settle(identity);
+    };
+  }
+
+  /** Takes the lock as an owner that may have it already, or may be taking it this very moment. */
+  async #takeAgain(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
+    const { runtime } = this.context;
+    runtime.assertOpen();
+    using patience = runtime.patience(waitMs, signal);
+    const { identity } = this.protocol;
+    // What it holds it can enter at once; only who begins must wait for one who is just beginning.
+    const held = owner.tenureOf(identity);
+    let entered = held && (await this.#enter(held, wish, patience));
+    if (entered !== undefined) return entered;
+    // Not before: what is known of the lock may have been forgotten while the server was asked.
+    const interest = owner.interestIn(identity);
+    const visit = Symbol('visit');
+    if (!(await interest.gate.enter(visit, patience))) return null;
+    try {
+      entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
+      if (entered !== undefined) return entered;
+      const remember = (tenure?: Tenure) => {
+        interest.tenure = tenure;
+        owner.settle(identity);
+      };
+      const limits = { waitMs: Math.max(0, patience.endsAt - runtime.clock.now()), signal };
+      return await new LockAcquisition(this, { owner, remember }, wish, limits.waitMs).take(limits);
+    } finally {
+      interest.gate.leave(visit);
+      owner.settle(identity);
+    }
+  }
+
+  /** Enters a tenure once more; undefined when its last entry has just been taken back. */
+  async #enter(tenure: Tenure, wish: HoldOptions, patience: Patience): Promise<LockHold | undefined> {
+    const { runtime } = this.context;
+    const isWithoutToken = this.#fenced && tenure.token === undefined;
+    if (!this.#reentrant || isWithoutToken) {
+      tenure.assertHeld();
+      const why = isWithoutToken ? 'is held by its owner as a lock without tokens' : undefined;
+      if (tenure.count > 0) throw new ReentryError(this.name, why);
+      // Being released this very moment: it can be taken anew after that.
+      await patience.wait(tenure.changed(), Number.POSITIVE_INFINITY);
+      return undefined;
+    }
+    const hold = new LockHold(runtime, this.name, wish);
+    const entering = tenure.enter(hold, wish.leaseMs ?? runtime.watchdogMs).then((entered) => {
+      return entered ? hold.standOn(tenure) : undefined;
+    });
+    try {
+      const entered = await patience.wait(entering, Number.POSITIVE_INFINITY);
+      return entered === EXPIRED ? undefined : entered;
+    } catch (error) {
+      // Aborted while the server was being asked: the entry is taken back as soon as it is there.
+      void entering.then(
+        (late) => late?.[Symbol.asyncDispose](),
+        // It never came to be; the caller has the reason.
+        () => undefined,
+      );
+      throw error;
+    }
+  }
+
+  #ownerFor(given: unknown): Owner | undefined {
+    if (given === undefined) return this.context.sections.current()?.owner;
+    if (given instanceof Owner && given.clientId === this.context.clientId) return given;
+    throw new OptionError('owner must come from owner() of the same client');
+  }
+
+  #tenureFor(options: OwnerOption | undefined): Tenure | undefined {
+    this.context.runtime.assertOpen();
+    return this.#ownerFor(checkOptions('owned', options).owner)?.tenureOf(this.protocol.identity);
+  }
+
+  async #timeout(waitMs: number): Promise<AcquireTimeoutError> {
+    try {
+      const { holder, remainingMs } = await (this.protocol.obstacle?.() ?? this.protocol.describe());
+      return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
+    } catch {
+      // Who holds it would be nice to know; that the wait is over is what the caller needs.
+      return new AcquireTimeoutError(this.name, waitMs);
+    }
+  }
+
+  #describe(owner?: string): Promise<LockState> {
+    this.context.runtime.assertOpen();
+    const { clock, commandTimeoutMs } = this.context.runtime;
+    return persist(clock, commandTimeoutMs, `describe "${this.name}"`, () => this.protocol.describe(owner));
+  }
+}

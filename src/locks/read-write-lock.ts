@@ -1,0 +1,112 @@
+/**
+ * The read/write lock as users know it: two locks of one name, many readers or one writer.
+ *
+ * Both sides are the one lock class with a protocol each; what they say to the server is in
+ * `read-write-protocol.ts`.
+ */
+import type { LockKindOptions } from '../client-options.ts';
+import { checkOptions } from '../options.ts';
+import { persist } from '../runtime/retry.ts';
+import type { Renew } from '../runtime/protocol.ts';
+import { readWriteLockHolders } from '../scripts/generated.ts';
+import { ExclusiveLock } from './protocol-lock.ts';
+import { tenuresOf } from './force-unlock.ts';
+import type { Lock } from './lock.ts';
+import type { LockContext } from './lock-context.ts';
+import { ReadProtocol } from './read-protocol.ts';
+import type { Wire } from '../requests/wire.ts';
+import { WriteProtocol, type WriteStyle } from './write-protocol.ts';
+
+/** How one read/write lock behaves. */
+export interface ReadWriteLockOptions extends LockKindOptions {
+  /**
+   * `'writer'`: while a writer of this lock object waits, new readers of every holdfast client stand back, so
+   * that a stream of readers cannot keep it out. Left out, whoever asks while others read comes in to read.
+   */
+  prefer?: 'writer' | undefined;
+}
+
+/**
+ * Many may read at once, or one may write.
+ *
+ * @example
+ * ```ts
+ * const catalogue = client.getReadWriteLock('catalogue');
+ * await catalogue.readLock().withLock(() => console.log('others may read too'));
+ * await catalogue.writeLock().withLock(() => console.log('nobody else is here'));
+ * ```
+ */
+export interface ReadWriteLock {
+  readonly name: string;
+  /** The shared side. Taking it inside the write lock of the same owner keeps it when the write lock is released. */
+  readLock(): Lock;
+  /** The exclusive side. Taking it as an owner that only reads throws `ReentryError`: it would wait for itself. */
+  writeLock(): Lock;
+}
+
+/** How the two sides renew; made once for each client. */
+export interface ReadWriteRenewals {
+  readonly read: Renew;
+  readonly write: Renew;
+}
+
+export class TwoSidedLock implements ReadWriteLock {
+  readonly name: string;
+  readonly #context: LockContext;
+  readonly #wire: Wire;
+  readonly #renewals: ReadWriteRenewals;
+  readonly #preferred: boolean;
+
+  constructor(
+    context: LockContext,
+    wire: Wire,
+    name: string,
+    renewals: ReadWriteRenewals,
+    options?: unknown,
+  ) {
+    const { prefer } = checkOptions('readWriteLock', options);
+    this.name = name;
+    this.#context = context;
+    this.#wire = wire;
+    this.#renewals = renewals;
+    this.#preferred = prefer === 'writer';
+  }
+
+  readLock(): Lock {
+    const protocol = new ReadProtocol(this.#wire, this.name, this.#renewals.read);
+    return new ExclusiveLock(this.#context, protocol, { reentrant: true, shared: true });
+  }
+
+  writeLock(): Lock {
+    return this.#writeLock({ preferred: this.#preferred });
+  }
+
+  /** The fields of everyone who holds either side, of any client. */
+  async holders(): Promise<readonly string[]> {
+    const { runtime } = this.#context;
+    runtime.assertOpen();
+    const ask = () =>
+      readWriteLockHolders.run(this.#wire.driver, { lock: this.#wire.rawName(this.name) }, {});
+    const reply = await persist(runtime.clock, runtime.commandTimeoutMs, `describe "${this.name}"`, ask);
+    return reply.status === 'free' ? [] : reply.holders;
+  }
+
+  /**
+   * The exclusive side, taken from whoever has it. Holders of this client are told before the thief has it, and not
+   * before the server has taken it from them: what they would release then, a waiter could get.
+   */
+  stolenLock(): Lock {
+    const { runtime } = this.#context;
+    const key = this.#wire.rawName(this.name);
+    const onStolen = (thief: string) => {
+      // The thief alone has it: every other hold of this client is over, taken away just now or before.
+      for (const tenure of tenuresOf(runtime, key)) if (tenure.owner !== thief) tenure.lose('forced');
+    };
+    return this.#writeLock({ onStolen });
+  }
+
+  #writeLock(style: WriteStyle): Lock {
+    const protocol = new WriteProtocol(this.#wire, this.name, this.#renewals.write, style);
+    return new ExclusiveLock(this.#context, protocol, { reentrant: true });
+  }
+}

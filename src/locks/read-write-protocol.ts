@@ -1,0 +1,139 @@
+/**
+ * What the two sides of a read/write lock have in common when they speak to the server.
+ *
+ * One hash for both: `mode`, a field for each reader, one for the writer. Each side is a protocol of its own,
+ * so that its holds are renewed and lost for themselves. A script may only use keys that it is told, and who
+ * reads is known once the hash was looked at: when a reader leaves, the server first names the others, and is
+ * then asked about their hold keys. What each side says for itself is in `read-protocol.ts` and `write-protocol.ts`.
+ */
+import { readHoldKey, readWriteChannel } from '../keys.ts';
+import type { Owner } from '../runtime/owner.ts';
+import type { LockState, Renew } from '../runtime/protocol.ts';
+import type { Tenure } from '../runtime/tenure.ts';
+import {
+  readWriteLockDescribe as describeScript,
+  readWriteLockForceRelease as forceReleaseScript,
+  readWriteLockHolders as holdersScript,
+  readWriteLockSweep as sweepScript,
+} from '../scripts/generated.ts';
+import type { Wire } from '../requests/wire.ts';
+
+/** What a writer's field has behind its owner's number. */
+export const WRITER = ':write';
+
+/** So often the readers that stay after a release are judged, when others come and go meanwhile. */
+const MOST_LOOKS = 3;
+
+/** More hold keys than this are not looked at in one call; the lock's own TTL must do then. */
+const MOST_HOLDS = 50_000;
+
+const FREE: LockState = { remainingMs: -2, holder: null };
+
+type Mode = 'read' | 'write';
+
+/** The keys of these of a reader's holds, counted from 1. */
+export function holdKeys(key: string, field: string, first: number, last: number): string[] {
+  const keys: string[] = [];
+  for (let hold = first; hold <= last; hold += 1) keys.push(readHoldKey(key, field, hold));
+  return keys;
+}
+
+export abstract class ReadWriteProtocol {
+  readonly name: string;
+  readonly key: string;
+  readonly identity: string;
+  abstract readonly line: string | null;
+  readonly renew: Renew;
+  protected readonly wire: Wire;
+  protected readonly channel: string;
+  /** Whose tenure it speaks for, where that is known. */
+  protected readonly owner: Owner | undefined;
+  readonly #mode: Mode;
+
+  constructor(wire: Wire, name: string, mode: Mode, renew: Renew, owner: Owner | undefined) {
+    this.wire = wire;
+    this.name = name;
+    this.key = wire.rawName(name);
+    this.identity = this.identityOf(mode);
+    this.renew = renew;
+    this.channel = readWriteChannel(this.key);
+    this.owner = owner;
+    this.#mode = mode;
+  }
+
+  get isOneCommand(): boolean {
+    return this.wire.granting.isOneCommand(this.key);
+  }
+
+  /** Those of this side. With the writer go the read holds that only it can have. */
+  async holders(): Promise<readonly string[]> {
+    const reply = await holdersScript.run(this.wire.driver, { lock: this.key }, {});
+    return reply.status === 'held' && reply.mode === this.#mode ? reply.holders : [];
+  }
+
+  async forceRelease(holders: readonly string[], answer: string, rememberMs: number): Promise<void> {
+    const { driver, publish } = this.wire;
+    const args = { mode: this.#mode, publish, channel: this.channel, rememberMs, holders };
+    const reply = await forceReleaseScript.run(driver, { lock: this.key, answer }, args);
+    this.wire.announced(reply.announced);
+    await this.tidy(reply.readers);
+  }
+
+  /** Of this side only: while another owner writes, the read lock is not locked. */
+  async describe(owner?: string): Promise<LockState> {
+    const state = await this.#look(owner);
+    if (state.status === 'free') return FREE;
+    const { mode, holders, remainingMs, holder } = state;
+    const isLocked = mode === this.#mode || (this.#mode === 'read' && holders > 1);
+    return isLocked ? { remainingMs, holder } : FREE;
+  }
+
+  async obstacle(): Promise<LockState> {
+    const state = await this.#look();
+    return state.status === 'free' ? FREE : state;
+  }
+
+  protected identityOf(mode: Mode): string {
+    return `${mode} ${this.key}`;
+  }
+
+  /** What the owner holds on either side; a hold that is lost counts no more. */
+  protected heldAs(mode: Mode, owner: Owner | undefined = this.owner): Tenure | undefined {
+    const tenure = owner?.tenureOf(this.identityOf(mode));
+    return tenure?.isStillHeld() ? tenure : undefined;
+  }
+
+  /**
+   * Has the readers that stay after a release judged, so that dead ones do not keep the lock. The release itself is
+   * done, and whatever becomes of this changes nothing about it.
+   */
+  protected async tidy(staying: readonly string[]): Promise<void> {
+    let readers = staying;
+    try {
+      for (let look = 0; look < MOST_LOOKS && readers.length > 0; look += 1) {
+        readers = await this.#sweep(readers);
+      }
+    } catch {
+      // The lock's own TTL must do.
+    }
+  }
+
+  /** Answers who is to be judged instead, if that has changed. */
+  async #sweep(readers: readonly string[]): Promise<readonly string[]> {
+    const { driver, publish } = this.wire;
+    const holds: string[] = [];
+    for (let i = 0; i < readers.length; i += 2) {
+      const count = Number(readers[i + 1]);
+      if (holds.length + count > MOST_HOLDS) return [];
+      holds.push(...holdKeys(this.key, readers[i] ?? '', 1, count));
+    }
+    const args = { publish, channel: this.channel, readers };
+    const reply = await sweepScript.run(driver, { lock: this.key, holds }, args);
+    if (reply.status === 'free') this.wire.announced(reply.announced);
+    return reply.status === 'changed' ? reply.readers : [];
+  }
+
+  #look(owner = '') {
+    return describeScript.run(this.wire.driver, { lock: this.key }, { owner });
+  }
+}

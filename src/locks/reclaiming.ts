@@ -1,0 +1,41 @@
+/**
+ * How a kind of lock is kept through failovers: its own way to reclaim, and the question common to all whether the
+ * server is in its grace.
+ */
+import type { GuardTerms } from '../requests/guard.ts';
+import type { Claimed, Guarded } from '../runtime/protocol.ts';
+import { guardCheck } from '../scripts/generated.ts';
+import type { Wire } from '../requests/wire.ts';
+
+/** What every reclaiming script takes, beside what is special to its kind of lock. */
+export interface ReclaimTerms {
+  readonly guard: { readonly guard: string };
+  readonly grace: { readonly graceMs: number; readonly trusted: string };
+}
+
+export interface Reclaimed {
+  readonly status: 'held' | 'taken' | 'lost';
+}
+
+type Reclaim = (hold: Claimed, terms: ReclaimTerms) => Promise<Reclaimed>;
+
+function split({ key, graceMs, trusted }: GuardTerms): ReclaimTerms {
+  return { guard: { guard: key }, grace: { graceMs, trusted } };
+}
+
+/** Undefined where the client, or the lock, has no guard. */
+export function guardedBy({ driver, guard }: Wire, key: string, reclaim: Reclaim): Guarded | undefined {
+  if (guard === undefined) return undefined;
+  return {
+    graceMs: guard.graceMs,
+    async reclaim(hold) {
+      return (await reclaim(hold, split(guard.termsFor(key)))).status;
+    },
+    async isGrace() {
+      const terms = split(guard.termsFor(key));
+      const reply = await guardCheck.run(driver, terms.guard, terms.grace);
+      if (reply.status === 'grace') guard.saw(key, reply.server);
+      return reply.status === 'grace';
+    },
+  };
+}

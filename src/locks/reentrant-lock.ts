@@ -1,0 +1,73 @@
+/**
+ * What the reentrant lock says to the server: Redisson's hash, one field for the owner, its value the count.
+ *
+ * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
+ */
+import { endedKey } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import { POLL_MS } from '../runtime/poller.ts';
+import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
+import {
+  lockAcquire,
+  lockDescribe,
+  lockEnd,
+  lockEnter,
+  lockForceRelease,
+  lockGuardedAcquire,
+  lockHolder,
+  lockLeave,
+  lockReclaim,
+  lockRelease,
+  lockRenew,
+} from '../scripts/generated.ts';
+import { guardedBy, type Reclaimed, type ReclaimTerms } from './reclaiming.ts';
+import { ScriptedProtocol } from './scripted-protocol.ts';
+import type { Wire } from '../requests/wire.ts';
+
+export const REENTRANT_SCRIPTS = {
+  acquire: { plain: lockAcquire, guarded: lockGuardedAcquire },
+  release: lockRelease,
+  end: lockEnd,
+  renew: lockRenew,
+  holder: lockHolder,
+  forceRelease: lockForceRelease,
+  describe: lockDescribe,
+};
+
+export class ReentrantProtocol extends ScriptedProtocol {
+  readonly identity: string;
+  readonly line: string;
+  readonly guarded: Guarded | undefined;
+  readonly #spin: (() => Waiting) | undefined;
+
+  /** @param spin how to wait without listening, for the spin lock */
+  constructor(wire: Wire, name: string, renew: Renew, spin?: () => Waiting) {
+    super(wire, name, REENTRANT_SCRIPTS, renew);
+    this.identity = `lock ${this.key}`;
+    this.line = spin === undefined ? this.identity : `spin-${this.identity}`;
+    this.guarded = guardedBy(wire, this.key, (hold, terms) => this.reclaim(hold, terms));
+    this.#spin = spin;
+  }
+
+  /** A spin lock does not listen, and gets no turns by messages. */
+  get isPassedOn(): boolean {
+    return this.#spin === undefined;
+  }
+
+  waiting(): Waiting {
+    return this.#spin?.() ?? { kind: 'messages', channel: this.channel, pollMs: POLL_MS, peekKey: this.key };
+  }
+
+  protected reclaim({ owner, count, leaseMs }: Claimed, { guard, grace }: ReclaimTerms): Promise<Reclaimed> {
+    const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+    return lockReclaim.run(this.wire.driver, keys, { owner, count, leaseMs, ...grace });
+  }
+
+  async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {
+    return (await lockEnter.run(this.wire.driver, { lock: this.key }, { owner, count, leaseMs })).status;
+  }
+
+  async leave(owner: string, count: number): Promise<'held' | 'lost'> {
+    return (await lockLeave.run(this.wire.driver, { lock: this.key }, { owner, count })).status;
+  }
+}

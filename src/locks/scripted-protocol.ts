@@ -1,0 +1,118 @@
+/**
+ * What the kinds of exclusive locks have in common when they speak to the server: six scripts that differ
+ * in how the key is laid out and agree in what they take and answer.
+ */
+import { endedKey, lockChannel } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import type {
+  AcquireAnswer,
+  Guarded,
+  LockProtocol,
+  LockState,
+  ReleaseAnswer,
+  Renew,
+} from '../runtime/protocol.ts';
+import type {
+  lockAcquire,
+  lockDescribe,
+  lockEnd,
+  lockForceRelease,
+  lockGuardedAcquire,
+  lockHolder,
+  lockRelease,
+  lockRenew,
+} from '../scripts/generated.ts';
+import type { Wire } from '../requests/wire.ts';
+
+export interface LockScripts {
+  readonly acquire: { readonly plain: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };
+  readonly release: typeof lockRelease;
+  readonly end: typeof lockEnd;
+  readonly renew: typeof lockRenew;
+  readonly holder: typeof lockHolder;
+  readonly forceRelease: typeof lockForceRelease;
+  readonly describe: typeof lockDescribe;
+}
+
+/** Renews many locks of one layout in one call. Made once for each client, so that its holds share batches. */
+export function renewWith({ renew }: LockScripts, { driver }: Wire): Renew {
+  return async (locks, leaseMs, owners) => (await renew.run(driver, { locks }, { leaseMs, owners })).held;
+}
+
+export abstract class ScriptedProtocol implements LockProtocol {
+  readonly name: string;
+  readonly key: string;
+  readonly renew: Renew;
+  abstract readonly identity: string;
+  abstract readonly line: string | null;
+  protected readonly wire: Wire;
+  readonly #scripts: LockScripts;
+
+  constructor(wire: Wire, name: string, scripts: LockScripts, renew: Renew) {
+    this.wire = wire;
+    this.name = name;
+    this.key = wire.rawName(name);
+    this.renew = renew;
+    this.#scripts = scripts;
+  }
+
+  /** Made by each kind, which knows what it would have to bring back. */
+  abstract readonly guarded: Guarded | undefined;
+  abstract waiting(): Waiting;
+  abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
+  abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
+
+  /** Spelled when it is needed: a hundred thousand locks that are held would each keep theirs. */
+  protected get channel(): string {
+    return lockChannel(this.key);
+  }
+
+  get isOneCommand(): boolean {
+    return this.wire.granting.isOneCommand(this.key);
+  }
+
+  acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    return this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
+  }
+
+  get writesOnce(): boolean {
+    return this.wire.writesOnce;
+  }
+
+  release(owner: string): Promise<ReleaseAnswer> {
+    const { driver, publish } = this.wire;
+    const args = { owner, publish, channel: this.channel };
+    return this.#scripts.release.run(driver, { lock: this.key }, args).then((reply) => this.#released(reply));
+  }
+
+  end(owner: string, rememberMs: number): Promise<ReleaseAnswer> {
+    const { driver, publish } = this.wire;
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const args = { owner, publish, channel: this.channel, rememberMs };
+    return this.#scripts.end.run(driver, keys, args).then((reply) => this.#released(reply));
+  }
+
+  #released(reply: Awaited<ReturnType<typeof lockRelease.run>>): ReleaseAnswer {
+    if (reply.status === 'lost') return 'lost';
+    this.wire.announced(reply.heardBy >= 0 ? 1 : 0);
+    return this.wire.isHeardByAll || reply.heardBy < 0 ? reply.heardBy : 'released';
+  }
+
+  async holders(): Promise<readonly string[]> {
+    const reply = await this.#scripts.holder.run(this.wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? [] : [reply.holder];
+  }
+
+  async forceRelease([holder = '']: readonly string[], answer: string, rememberMs: number): Promise<void> {
+    const { driver, publish } = this.wire;
+    const args = { holder, publish, channel: this.channel, rememberMs };
+    const reply = await this.#scripts.forceRelease.run(driver, { lock: this.key, answer }, args);
+    this.wire.announced(reply.announced);
+  }
+
+  async describe(): Promise<LockState> {
+    const reply = await this.#scripts.describe.run(this.wire.driver, { lock: this.key }, {});
+    return reply.status === 'free' ? { remainingMs: -2, holder: null } : reply;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What the plain lock says to the server: `SET key token NX PX`, compare and delete.
+ *
+ * The layout of redlock-style libraries, which can share its keys. They announce nothing when they release,
+ * so waiting polls more often than elsewhere. The value has no room for a count: entries are counted in
+ * this process, and entering again makes sure that the token is still there.
+ */
+import { endedKey } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import type { Guarded, Renew } from '../runtime/protocol.ts';
+import {
+  simpleLockAcquire,
+  simpleLockDescribe,
+  simpleLockEnd,
+  simpleLockForceRelease,
+  simpleLockGuardedAcquire,
+  simpleLockHolder,
+  simpleLockReclaim,
+  simpleLockRelease,
+  simpleLockRenew,
+} from '../scripts/generated.ts';
+import { guardedBy } from './reclaiming.ts';
+import { ScriptedProtocol } from './scripted-protocol.ts';
+import type { Wire } from '../requests/wire.ts';
+
+export const SIMPLE_SCRIPTS = {
+  acquire: { plain: simpleLockAcquire, guarded: simpleLockGuardedAcquire },
+  release: simpleLockRelease,
+  end: simpleLockEnd,
+  renew: simpleLockRenew,
+  holder: simpleLockHolder,
+  forceRelease: simpleLockForceRelease,
+  describe: simpleLockDescribe,
+};
+
+const POLL_MS = 250;
+
+export class SimpleProtocol extends ScriptedProtocol {
+  readonly identity: string;
+  readonly line: string;
+  readonly guarded: Guarded | undefined;
+
+  constructor(wire: Wire, name: string, renew: Renew) {
+    super(wire, name, SIMPLE_SCRIPTS, renew);
+    this.identity = `simple-lock ${this.key}`;
+    this.line = this.identity;
+    this.guarded = guardedBy(wire, this.key, ({ owner, leaseMs }, { guard, grace }) => {
+      const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+      return simpleLockReclaim.run(wire.driver, keys, { owner, leaseMs, ...grace });
+    });
+  }
+
+  readonly isPassedOn = true;
+
+  waiting(): Waiting {
+    return { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
+  }
+
+  async enter(owner: string, _count: number, leaseMs: number): Promise<'held' | 'lost'> {
+    const [held] = await this.renew([this.key], leaseMs, [owner], [1]);
+    return held === 1 ? 'held' : 'lost';
+  }
+
+  async leave(owner: string): Promise<'held' | 'lost'> {
+    return (await this.describe()).holder === owner ? 'held' : 'lost';
+  }
+}

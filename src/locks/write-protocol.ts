@@ -1,0 +1,139 @@
+/**
+ * What the exclusive side of a read/write lock says to the server: one field for the writer, and, where it has
+ * preference, a note that it waits.
+ */
+import { ReentryError, ReplicationError } from '../errors.ts';
+import { endedKey, waitingWritersKey } from '../keys.ts';
+import type { Waiting } from '../runtime/acquire.ts';
+import type { Owner } from '../runtime/owner.ts';
+import { POLL_MS } from '../runtime/poller.ts';
+import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
+import {
+  readWriteLockHolders as holdersScript,
+  lockEnter,
+  lockLeave,
+  readWriteLockGuardedSteal,
+  readWriteLockGuardedWriteAcquire,
+  readWriteLockSteal,
+  readWriteLockWriteAcquire,
+  readWriteLockWriteReclaim as writeReclaimScript,
+  readWriteLockWriteRelease as writeReleaseScript,
+} from '../scripts/generated.ts';
+import { guardedBy } from './reclaiming.ts';
+import { ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
+import type { Wire } from '../requests/wire.ts';
+
+/** A writer with preference shows itself this often while it waits, and is forgotten after that much silence. */
+const SHOW_EVERY_MS = 1_000;
+const NOTED_MS = 3_000;
+
+const ACQUIRE = { plain: readWriteLockWriteAcquire, guarded: readWriteLockGuardedWriteAcquire };
+const STEAL = { plain: readWriteLockSteal, guarded: readWriteLockGuardedSteal };
+
+export interface WriteStyle {
+  /** Readers of ours that hold nothing yet stand back while this writer waits. */
+  readonly preferred?: boolean;
+  /** Takes the lock whoever holds it; called with the thief's field as soon as that has happened. */
+  readonly onStolen?: (thief: string) => void;
+}
+
+export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
+  /** The owner's own read holds keep the key alive, and with it the mode. */
+  readonly outlivesLease = true;
+  readonly line: string | null;
+  readonly guarded: Guarded | undefined;
+  /** While it counts as waiting on the server there is a note to be taken back. */
+  readonly queueMs?: number;
+  readonly #style: WriteStyle;
+
+  constructor(wire: Wire, name: string, renew: Renew, style: WriteStyle = {}, owner?: Owner) {
+    super(wire, name, 'write', renew, owner);
+    this.#style = style;
+    // A thief does not stand behind the writers of its own process that wait.
+    this.line = style.onStolen ? null : this.identity;
+    if (style.preferred) this.queueMs = NOTED_MS;
+    this.guarded = guardedBy(wire, this.key, ({ owner: field, count, leaseMs }, { guard, grace }) => {
+      const keys = { lock: this.key, ended: endedKey(this.key, field), ...guard };
+      const reader = this.heldAs('read')?.owner ?? '';
+      return writeReclaimScript.run(wire.driver, keys, { owner: field, reader, count, leaseMs, ...grace });
+    });
+  }
+
+  begin(owner: Owner | undefined, fresh: string): Beginner {
+    this.#refuseUpgrade(owner);
+    const protocol = new WriteProtocol(this.wire, this.name, this.renew, this.#style, owner);
+    return { field: `${fresh}${WRITER}`, protocol };
+  }
+
+  waiting(): Waiting {
+    const pollMs = this.#style.preferred ? SHOW_EVERY_MS : POLL_MS;
+    return { kind: 'messages', channel: this.channel, pollMs };
+  }
+
+  async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
+    const { onStolen } = this.#style;
+    if (onStolen !== undefined) return this.#steal(owner, leaseMs, onStolen);
+    const keys = {
+      lock: this.key,
+      ended: endedKey(this.key, owner),
+      waiting: waitingWritersKey(this.key),
+    };
+    const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
+    const reply = await this.wire.granting.lock(this, ACQUIRE, keys, args);
+    // The owner may have begun to read after this was begun.
+    if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);
+    return reply;
+  }
+
+  async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {
+    return (await lockEnter.run(this.wire.driver, { lock: this.key }, { owner, count, leaseMs })).status;
+  }
+
+  async leave(owner: string, count: number): Promise<'held' | 'lost'> {
+    return (await lockLeave.run(this.wire.driver, { lock: this.key }, { owner, count })).status;
+  }
+
+  async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
+    const { driver, publish } = this.wire;
+    const keys = {
+      lock: this.key,
+      ended: endedKey(this.key, owner),
+      waiting: waitingWritersKey(this.key),
+    };
+    const args = { owner, publish, channel: this.channel, rememberMs };
+    const reply = await writeReleaseScript.run(driver, keys, args);
+    if (reply.status === 'released') {
+      this.wire.announced(reply.announced);
+      await this.tidy(reply.readers);
+    }
+    return reply.status;
+  }
+
+  /** Bound to the holders that are there now, so that a copy that arrives late robs nobody else. */
+  async #steal(owner: string, leaseMs: number, onStolen: (thief: string) => void): Promise<AcquireAnswer> {
+    const { driver, granting } = this.wire;
+    const found = await holdersScript.run(driver, { lock: this.key }, {});
+    const robbed = found.status === 'free' ? [] : found.holders;
+    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const stealing = granting.lock(this, STEAL, keys, { owner, leaseMs, robbed });
+    const reply = await stealing.catch((error: unknown) => {
+      // It was taken from them all the same, though too few replicas know for the thief to keep it.
+      if (error instanceof ReplicationError) onStolen(owner);
+      throw error;
+    });
+    // Others came in since: they are looked up at once.
+    if (reply.status === 'changed') return { status: 'busy', remainingMs: 0 };
+    if (reply.status === 'held') onStolen(owner);
+    return reply;
+  }
+
+  /** A writer waits until all readers are out. Who waits for itself waits for ever. */
+  #refuseUpgrade(owner: Owner | undefined): void {
+    if (this.heldAs('read', owner) === undefined) return;
+    throw new ReentryError(
+      this.name,
+      'is held for reading by the owner that now wants to write: a read lock cannot become a write lock, ' +
+        'release it first or take the write lock from the start',
+    );
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * What an error says about the command it answers: did it run, and is it worth sending again?
+ *
+ * The answer is read from the server's error code and from the few errors by which a client library says
+ * that it never sent the command. "Not executed" is said only when it is certain; anything unrecognised
+ * is unknown. What to do about it is left to the runtime.
+ */
+import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } from './errors.ts';
+
+/**
+ * - `transient`: certainly not executed; the same command may succeed soon
+ * - `refused`: the server or the library said no; sending it again would not help
+ * - `unknown`: it may have run, be running, or run later
+ */
+export type Outcome = 'transient' | 'refused' | 'unknown';
+
+/** A driver of ours turned a command away before it was written. */
+export class UnsentError extends Error {}
+
+/** Codes by which a server turns a command away for now, before it has changed anything. */
+const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+  'MOVED',
+  'ASK',
+  'TRYAGAIN',
+  'CLUSTERDOWN',
+  'LOADING',
+  'BUSY',
+  'READONLY',
+  'MASTERDOWN',
+  'NOREPLICAS',
+  'MISCONF',
+]);
+
+const REFUSED_CODES: ReadonlySet<string> = new Set([
+  'ERR',
+  'OOM',
+  'NOAUTH',
+  'WRONGPASS',
+  'NOPERM',
+  'WRONGTYPE',
+  'NOSCRIPT',
+  'CROSSSLOT',
+  'NOPROTO',
+  'DENIED',
+]);
+
+/** What the libraries say when a command was turned away before it was written. */
+const UNSENT_MESSAGES: ReadonlySet<string> = new Set([
+  'The client is closed',
+  'The client is offline',
+  'The queue is full',
+  "Stream isn't writeable and enableOfflineQueue options is false",
+  // node-redis looks for a server before it sends, or after a server has turned the command away.
+  'Too many Cluster redirections',
+  'All the root nodes are unavailable',
+  'Cluster closed',
+  'None of the sentinels are available',
+  'no valid master node',
+]);
+
+/** The same, where the message names a server or a time. */
+const UNSENT = /^(?:Cannot find node |Timeout waiting for a client(?: |$))/;
+
+/** The classes of error replies; a bundler may have renamed them, then the known codes above must do. */
+const REPLY_CLASSES: ReadonlySet<string> = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError']);
+
+/** Before version 7, Redis put the error of a command that a script called behind its own. */
+const CALLED_BY_SCRIPT = /@user_script: ?\d+: -?([A-Z]{2,}) /;
+
+/** From version 7 on, the place in the script follows instead. */
+const SCRIPT_PLACE = / script: [0-9a-f]{40}, on @user_script:\d+\.?$/;
+
+function isReply(error: Error): boolean {
+  for (let proto: object | null = error; proto !== null; proto = Object.getPrototypeOf(proto)) {
+    if (REPLY_CLASSES.has(proto.constructor.name)) return true;
+  }
+  return error.name === 'ReplyError';
+}
+
+/** The error code of a server's reply, or undefined when the error does not come from the server. */
+function serverCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = /^-?([A-Z][A-Z0-9]*)(?: |$)/.exec(error.message)?.[1];
+  if (code === 'ERR') {
+    if (/the user executing the script can't/i.test(error.message)) return 'NOPERM';
+    const inner = CALLED_BY_SCRIPT.exec(error.message)?.[1];
+    return inner !== undefined && isKnown(inner) ? inner : code;
+  }
+  if (code !== undefined && isKnown(code)) return code;
+  return isReply(error) ? (code ?? 'ERR') : undefined;
+}
+
+function isKnown(code: string): boolean {
+  return TRANSIENT_CODES.has(code) || REFUSED_CODES.has(code);
+}
+
+/** The connection could not even be made, so nothing was written to it. */
+function isUnsent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return (
+    error instanceof UnsentError ||
+    syscall === 'connect' ||
+    syscall === 'getaddrinfo' ||
+    code === 'ECONNREFUSED' ||
+    UNSENT_MESSAGES.has(error.message) ||
+    UNSENT.test(error.message)
+  );
+}
+
+/** Classes an error of a driver's call. */
+export function classify(error: unknown): Outcome {
+  if (error instanceof OutcomeUnknownError) return 'unknown';
+  if (error instanceof HoldfastError) return error.cause === undefined ? 'refused' : classify(error.cause);
+  const code = serverCode(error);
+  if (code !== undefined) {
+    const turnedAway =
+      TRANSIENT_CODES.has(code) || (error as Error).message.startsWith('ERR max number of clients reached');
+    return turnedAway ? 'transient' : 'refused';
+  }
+  if (isUnsent(error)) return 'transient';
+  const subscribed = error instanceof Error && error.message.startsWith('Connection in subscriber mode');
+  return subscribed ? 'refused' : 'unknown';
+}
+
+/** Nodes that send a command to each other. A MOVED that no library followed may mean a client that knows one node only. */
+const SENT_AROUND =
+  /^(?:ASK|TRYAGAIN) |^Too many Cluster redirections\. Last error: \w+: (?:ASK|TRYAGAIN|MOVED) /;
+
+/** Whether the slot of a command is on its way to another node: nothing is wrong, and soon that one will answer. */
+export function isSlotMoving(error: unknown): boolean {
+  return error instanceof Error && (SENT_AROUND.test(error.message) || isSlotMoving(error.cause));
+}
+
+/** Whether a failed attempt has to be undone: it may have run, or it did and that was not enough. */
+export function mayHaveRun(error: unknown): boolean {
+  return error instanceof ReplicationError || classify(error) === 'unknown';
+}
+
+/**
+ * The error of a call that was attempted more than once. One attempt that may have run makes the whole call doubtful,
+ * whatever the last one was answered.
+ */
+export function errorOfAll(lastError: unknown, inDoubt: boolean, what: string): HoldfastError {
+  if (!inDoubt || mayHaveRun(lastError)) return toHoldfastError(lastError, what);
+  return new OutcomeUnknownError(
+    `${what}: an attempt was not answered and may have run; the last one failed: ${explain(lastError)}`,
+    { cause: lastError },
+  );
+}
+
+/** The text of an error without its code and without the place in our script, which help nobody. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.message.replace(SCRIPT_PLACE, '').replace(/^-?(?:ERR|NOPERM) /, '');
+  return text || String((error as NodeJS.ErrnoException).code ?? error.name);
+}
+
+function explain(error: unknown): string {
+  const text = textOf(error);
+  switch (serverCode(error)) {
+    case 'WRONGTYPE':
+      return 'the key holds something that is not a lock; it was left untouched';
+    case 'NOPERM':
+      return `the server's access rules forbid it: ${text}`;
+    case 'NOAUTH':
+      return 'the server asks for a password and the client was given none';
+    case 'WRONGPASS':
+      return 'the server does not accept the username and password the client was given';
+    case 'OOM':
+      return 'the server is out of memory (maxmemory) and takes no more writes';
+    case 'READONLY':
+      return 'the server is a read-only replica';
+    default:
+      return isUnsent(error) ? `the server cannot be reached (${text})` : text;
+  }
+}
+
+/**
+ * Turns whatever a driver rejected with into an error of this package, the original kept as `cause`.
+ *
+ * @param what the doing that failed, as the start of a sentence: `Acquiring "orders"`
+ */
+export function toHoldfastError(error: unknown, what: string): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  if (classify(error) === 'unknown') {
+    return new OutcomeUnknownError(`${what}: no answer says whether it happened (${textOf(error)})`, {
+      cause: error,
+    });
+  }
+  return new DriverError(`${what} failed: ${explain(error)}`, { cause: error });
+}

@@ -1,0 +1,122 @@
+/**
+ * How things are at this moment, for readiness probes: every primary is asked, and whatever is known to be wrong is
+ * listed. Never rejects, and takes no longer than a command may.
+ */
+import { toHoldfastError } from '../outcome.ts';
+import { type ErrorCode, OutcomeUnknownError } from '../errors.ts';
+import type { Clock } from '../clock.ts';
+import type { WarningCode } from '../events.ts';
+import type { Warnings } from '../telemetry/warnings.ts';
+import type { Preflight } from './preflight.ts';
+import type { ServerFacts } from './server-facts.ts';
+
+/** Something that is wrong. */
+export interface Problem {
+  /** That of a warning or of an error, or `HOLDFAST_AT_RISK`: holds whose renewals fail. */
+  readonly code: WarningCode | ErrorCode | 'HOLDFAST_AT_RISK';
+  readonly message: string;
+  /** The server in question, as `host:port`, where there are several. */
+  readonly node?: string;
+}
+
+/** How things are. */
+export interface Health {
+  /**
+   * - `ok`: every primary answers, and nothing is known to be wrong
+   * - `degraded`: something is; see `problems`
+   * - `down`: no primary answers, or what answers cannot keep locks
+   */
+  readonly status: 'ok' | 'degraded' | 'down';
+  /** The round trip to the slowest primary that answered; null when none did. */
+  readonly latencyMs: number | null;
+  readonly problems: readonly Problem[];
+  /** Every primary; its name is `host:port` in a Cluster, and empty where there is only one. */
+  readonly nodes: readonly { readonly node: string; readonly latencyMs: number | null }[];
+}
+
+export interface HealthSettings {
+  readonly preflight: Preflight;
+  readonly warnings: Warnings;
+  readonly clock: Clock;
+  readonly withinMs: number;
+  /** How many holds are being renewed without success. */
+  holdsAtRisk(): number;
+}
+
+interface Asked {
+  readonly node: string;
+  readonly facts?: ServerFacts;
+  readonly problem?: Problem;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+function problemOf(error: unknown, node: string): Problem {
+  const { code, message } = toHoldfastError(error, 'Asking the server');
+  return node === '' ? { code, message } : { code, message: `${node}: ${message}`, node };
+}
+
+/** Rejects when it takes too long; what comes later is nobody's business any more. */
+function bounded<T>(promise: Promise<T>, clock: Clock, withinMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(withinMs, () =>
+      reject(new OutcomeUnknownError(`No answer from the server within ${withinMs} ms`)),
+    );
+    promise.then(resolve, reject).finally(cancel);
+  });
+}
+
+/** What is wrong besides servers that do not answer. */
+function problemsKnown({ preflight, warnings, holdsAtRisk }: HealthSettings, answered: number): Problem[] {
+  const problems: Problem[] = [];
+  const { unfitness } = preflight;
+  if (unfitness !== undefined) {
+    problems.push({ code: unfitness.error.code, message: unfitness.error.message });
+  } else if (answered > 0) problems.push(...preflight.findings());
+  const listed = new Set(problems.map(({ code }) => code));
+  // Those that work has brought to light: what cannot be published, for example.
+  for (const { code, message } of warnings) {
+    if (!listed.has(code) && code !== 'HOLDFAST_UNFIT') problems.push({ code, message });
+  }
+  const atRisk = holdsAtRisk();
+  if (atRisk > 0) {
+    const message = `Renewals fail of what is held: ${atRisk} at risk of being lost`;
+    problems.push({ code: 'HOLDFAST_AT_RISK', message });
+  }
+  return problems;
+}
+
+export async function checkHealth(settings: HealthSettings): Promise<Health> {
+  const { preflight, warnings, clock, withinMs } = settings;
+  const { primaries } = preflight;
+  const startedAt = clock.now();
+  const nodes = await bounded(primaries.find(), clock, withinMs).catch(() => primaries.nodes());
+  // Those that are known after a search in vain had all the time there is already.
+  const leftMs = Math.max(1, withinMs - (clock.now() - startedAt));
+  // Only what was refused is tried again: otherwise every check would send a message.
+  const isMute = warnings.has('HOLDFAST_NO_PUBLISH');
+  const asked = await Promise.all(
+    nodes.map(async (node): Promise<Asked> => {
+      try {
+        return { node, facts: await bounded(primaries.ask(node, isMute), clock, leftMs) };
+      } catch (error) {
+        return { node, problem: problemOf(error, node) };
+      }
+    }),
+  );
+  const facts = asked.flatMap((one) => one.facts ?? []);
+  if (facts.length > 0) preflight.learn(facts);
+  const problems = [...asked.flatMap((one) => one.problem ?? []), ...problemsKnown(settings, facts.length)];
+  const isDown = facts.length === 0 || preflight.unfitness !== undefined;
+  return {
+    status: isDown ? 'down' : problems.length > 0 ? 'degraded' : 'ok',
+    latencyMs: facts.length === 0 ? null : rounded(Math.max(...facts.map(({ latencyMs }) => latencyMs))),
+    problems,
+    nodes: asked.map(({ node, facts: told }) => ({
+      node,
+      latencyMs: told === undefined ? null : rounded(told.latencyMs),
+    })),
+  };
+}

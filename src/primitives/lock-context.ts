@@ -1,8 +1,0 @@
-import type { Sections } from '../runtime/owner.ts';
-import type { RequestContext } from './requests.ts';
-
-/** What every lock of a client shares. */
-export interface LockContext extends RequestContext {
-  readonly clientId: string;
-  readonly sections: Sections;
-}

@@ -1,0 +1,50 @@
+/**
+ * How long the server remembers the answers of requests that must not run twice.
+ *
+ * Until an answer has arrived the request may be repeated, through an outage of any length: it is remembered
+ * for long. Once it has arrived, only copies that are still on their way matter: the time is shortened, for
+ * many answers in one call that nobody waits for, so that a busy semaphore does not fill the server.
+ */
+import type { Clock } from '../clock.ts';
+import { answerShorten } from '../scripts/generated.ts';
+import type { Wire } from './wire.ts';
+
+/** How long an unanswered request is repeated; the server remembers it for longer. */
+export const UNANSWERED_MS = 3_600_000;
+
+const SHORTEN_EVERY_MS = 1_000;
+const MOST_IN_ONE_CALL = 500;
+
+export class Answers {
+  readonly #clock: Clock;
+  readonly #wire: Wire;
+  /** By main key, whose answers share its slot. */
+  readonly #arrived = new Map<string, string[]>();
+
+  constructor(clock: Clock, wire: Wire) {
+    this.#clock = clock;
+    this.#wire = wire;
+  }
+
+  /** The answer kept under `answerKey` has arrived at the first try; it was asked to be kept for long. */
+  arrived(key: string, answerKey: string): void {
+    if (this.#arrived.size === 0) this.#clock.inBackground(SHORTEN_EVERY_MS, () => void this.flush());
+    const keys = this.#arrived.get(key);
+    if (keys === undefined) this.#arrived.set(key, [answerKey]);
+    else keys.push(answerKey);
+  }
+
+  /** Shortens the time of all that have arrived; what fails stays for its full time, which is harmless. */
+  async flush(): Promise<void> {
+    const { driver, rememberMs } = this.#wire;
+    const calls: Promise<unknown>[] = [];
+    for (const keys of this.#arrived.values()) {
+      for (let from = 0; from < keys.length; from += MOST_IN_ONE_CALL) {
+        const answers = keys.slice(from, from + MOST_IN_ONE_CALL);
+        calls.push(answerShorten.run(driver, { answers }, { rememberMs }));
+      }
+    }
+    this.#arrived.clear();
+    await Promise.allSettled(calls);
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * How scripts that grant something are sent: behind the guard, where there is one, and not relied on before
+ * enough replicas have it.
+ *
+ * A grant that too few replicas acknowledge is an error, and undone by whoever undoes attempts of unknown
+ * outcome. While the server keeps strangers out, it looks busy.
+ */
+import type { Driver } from '../drivers/driver.ts';
+import { classify } from '../outcome.ts';
+import { ReplicationError } from '../errors.ts';
+import type { Acknowledgement } from './replica-acks.ts';
+import type { Guard } from './guard.ts';
+import type { guardCheck } from '../scripts/generated.ts';
+import type { Script } from '../scripts/script.ts';
+
+type Runner = Pick<Driver, 'eval' | 'evalSha'>;
+
+/** The name that people know, and the key by which the server is found. */
+interface Place {
+  readonly name: string;
+  readonly key: string;
+}
+
+interface KeptOut {
+  readonly status: 'busy';
+  readonly remainingMs: number;
+}
+
+/** A script that grants a lock, and the same behind the guard. */
+export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
+  readonly plain: Pick<Script<Keys, Args, Reply>, 'run'>;
+  readonly guarded: Pick<
+    Script<
+      Keys & Parameters<typeof guardCheck.run>[1],
+      Args & Parameters<typeof guardCheck.run>[2],
+      Reply | Exclude<Awaited<ReturnType<typeof guardCheck.run>>, { status: 'settled' }>
+    >,
+    'run'
+  >;
+}
+
+/** Which answers grant something; after the others, there is nothing to acknowledge. */
+const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
+
+export class Granting {
+  readonly #driver: Runner;
+  readonly #acknowledgement: Acknowledgement | undefined;
+  readonly #guard: Guard | undefined;
+
+  /** @param acknowledgement left out where no replica is asked */
+  constructor(driver: Runner, acknowledgement?: Acknowledgement, guard?: Guard) {
+    this.#driver = driver;
+    this.#acknowledgement = acknowledgement;
+    this.#guard = guard;
+  }
+
+  /**
+   * Runs a script that grants a lock.
+   *
+   * @throws ReplicationError when it was granted and too few replicas acknowledged that
+   */
+  lock<Keys extends object, Args extends object, Reply extends { status: string }>(
+    place: Place,
+    { plain, guarded }: GrantingScripts<Keys, Args, Reply>,
+    keys: Keys,
+    args: Args,
+  ): Promise<Reply | KeptOut> {
+    const asks = this.#guard;
+    if (asks === undefined) return this.#acknowledged(place, (runner) => plain.run(runner, keys, args));
+    return this.#acknowledged(place, (runner): Promise<Reply | KeptOut> => {
+      const { key: guard, graceMs, trusted } = asks.termsFor(place.key);
+      // Both were made for this call; a spread of each would cost more than the rest of the client's way.
+      const asked = guarded.run(
+        runner,
+        Object.assign(keys, { guard }),
+        Object.assign(args, { graceMs, trusted }),
+      );
+      return asked.then((reply) => {
+        if (!('server' in reply)) return reply as Reply;
+        asks.saw(place.key, reply.server);
+        return { status: 'busy', remainingMs: reply.remainingMs };
+      });
+    });
+  }
+
+  /** Whether a grant of this key is one command at present, and no replica is waited for behind it. */
+  isOneCommand(key: string): boolean {
+    return this.#acknowledgement?.isNoneNeeded(key) ?? true;
+  }
+
+  /**
+   * Runs a script that grants permits, which the guard does not cover.
+   *
+   * @throws ReplicationError when they were granted and too few replicas acknowledged that
+   */
+  permits<Keys, Args, Reply extends { status: string }>(
+    place: Place,
+    script: Script<Keys, Args, Reply>,
+    keys: Keys,
+    args: Args,
+  ): Promise<Reply> {
+    return this.#acknowledged(place, (runner) => script.run(runner, keys, args));
+  }
+
+  #acknowledged<Reply extends { status: string }>(
+    place: Place,
+    grant: (runner: Runner) => Promise<Reply>,
+  ): Promise<Reply> {
+    const acknowledgement = this.#acknowledgement;
+    const needed = acknowledgement?.needed(place.key) ?? 0;
+    if (acknowledgement === undefined || needed === 0) return grant(this.#driver);
+    return this.#waitedFor(acknowledgement, place, needed, grant);
+  }
+
+  async #waitedFor<Reply extends { status: string }>(
+    acknowledgement: Acknowledgement,
+    place: Place,
+    counting: number | Promise<number>,
+    grant: (runner: Runner) => Promise<Reply>,
+  ): Promise<Reply> {
+    const needed = await counting;
+    if (needed === 0) return grant(this.#driver);
+    const sending = acknowledgement.sending(place.key, needed);
+    let reply: Reply;
+    try {
+      reply = await grant(sending);
+    } catch (error) {
+      // Connections of our own cannot be had from a client that does not tell how it connects. Nothing was sent.
+      const isHopeless = sending.isUndelivered && classify(error) === 'refused';
+      if (isHopeless && acknowledgement.giveUp(place.key, error)) return grant(this.#driver);
+      throw error;
+    }
+    if (GRANTS.has(reply.status)) {
+      await this.#confirm(acknowledgement, place, needed, sending.acknowledged());
+    }
+    return reply;
+  }
+
+  async #confirm(
+    acknowledgement: Acknowledgement,
+    { name, key }: Place,
+    needed: number,
+    acknowledged: Promise<number>,
+  ): Promise<void> {
+    let replicas = 0;
+    try {
+      replicas = await acknowledged;
+    } catch (cause) {
+      if (classify(cause) === 'refused' && acknowledgement.giveUp(key, cause)) return;
+      throw new ReplicationError(name, 0, needed, { cause });
+    }
+    if (replicas >= needed) return;
+    let neededNow: number;
+    try {
+      neededNow = await acknowledgement.neededNow(key);
+    } catch (cause) {
+      // Whatever kept the question from being asked, the grant has happened.
+      throw new ReplicationError(name, replicas, needed, { cause });
+    }
+    // A replica that left meanwhile is not missed where those that are there suffice.
+    if (replicas < neededNow) throw new ReplicationError(name, replicas, needed);
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The calls of one synchronizer that change a count: each takes effect once, though its reply be lost.
+ *
+ * Every request has an id that is never used again and a key under which the script remembers its answer;
+ * asked again, the server answers from memory. Acquiring, which can be given up, is left to its primitive.
+ */
+import { OutcomeUnknownError } from '../errors.ts';
+import { endedKey } from '../keys.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
+import { serverTime } from '../clock.ts';
+import type { OwnerNumbers } from '../runtime/owner.ts';
+import { persist } from '../runtime/retry.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { type Answers, UNANSWERED_MS } from './answers.ts';
+import type { Crowds } from '../counters/parallel-first-try.ts';
+import type { Wire } from './wire.ts';
+
+/** What all synchronizers of a client share. */
+export interface SynchronizerContext {
+  readonly runtime: Runtime;
+  readonly numbers: OwnerNumbers;
+  readonly wire: Wire;
+  readonly answers: Answers;
+  readonly crowds: Crowds;
+}
+
+/** What requests need of it; locks have that too. */
+export type RequestContext = Pick<SynchronizerContext, 'runtime' | 'numbers' | 'answers'>;
+
+/** Where the answer of a request is remembered, and for how long. */
+export interface Memory {
+  readonly answer: string;
+  readonly rememberMs: number;
+}
+
+export class Requests {
+  readonly #context: RequestContext;
+  readonly #name: string;
+  readonly #key: string;
+
+  /** @param name the user's name, for messages */
+  constructor(context: RequestContext, name: string, key: string) {
+    this.#context = context;
+    this.#name = name;
+    this.#key = key;
+  }
+
+  /** Where the answer of a new request will be kept. */
+  nextAnswerKey(): string {
+    return endedKey(this.#key, this.#context.numbers.next());
+  }
+
+  /** Asks without changing anything. */
+  read<T>(verb: string, call: () => Promise<T>): Promise<T> {
+    this.#context.runtime.assertOpen();
+    return this.#persist(verb, call);
+  }
+
+  /** Changes something once, or says that it is not known whether it did. */
+  async change<T>(verb: string, call: (memory: Memory) => Promise<T>): Promise<T> {
+    this.#context.runtime.assertOpen();
+    return this.#changeOnce(verb, this.#memory(), call);
+  }
+
+  /**
+   * Changes something once that somebody relies on. Without an answer in time the call rejects, and goes on in
+   * the background if it may have run; with `evenIfNotRun`, also if it has not.
+   */
+  async owe<T>(
+    verb: string,
+    call: (memory: Memory) => Promise<T>,
+    { evenIfNotRun = false } = {},
+  ): Promise<T> {
+    const memory = this.#memory();
+    const since = serverTime(this.#context.runtime.clock);
+    try {
+      return await this.#changeOnce(verb, memory, call);
+    } catch (error) {
+      if (evenIfNotRun || error instanceof OutcomeUnknownError) this.#settle(verb, since, () => call(memory));
+      throw error;
+    }
+  }
+
+  /** Changes something once, in the background. */
+  oweLater(verb: string, call: (memory: Memory) => Promise<unknown>): void {
+    const memory = this.#memory();
+    this.#settle(verb, serverTime(this.#context.runtime.clock), () => call(memory));
+  }
+
+  /** Remembered for longer than it is repeated: the last attempt takes its time, and its bytes may be late. */
+  #memory(): Memory {
+    const rememberMs = UNANSWERED_MS + LATE_MS + 2 * this.#context.runtime.rememberMs;
+    return { answer: this.nextAnswerKey(), rememberMs: Math.min(rememberMs, Number.MAX_SAFE_INTEGER) };
+  }
+
+  async #changeOnce<T>(verb: string, memory: Memory, call: (memory: Memory) => Promise<T>): Promise<T> {
+    let attempts = 0;
+    const reply = await this.#persist(verb, () => {
+      attempts += 1;
+      return call(memory);
+    });
+    // Of a request that was repeated, an earlier copy may still be on its way.
+    if (attempts === 1) this.#context.answers.arrived(this.#key, memory.answer);
+    return reply;
+  }
+
+  #persist<T>(verb: string, call: () => Promise<T>): Promise<T> {
+    const { clock, commandTimeoutMs } = this.#context.runtime;
+    return persist(clock, commandTimeoutMs, `${verb} "${this.#name}"`, call);
+  }
+
+  #settle(verb: string, since: number, call: () => Promise<unknown>): void {
+    const { clock, settler } = this.#context.runtime;
+    const leftMs = since + UNANSWERED_MS - serverTime(clock);
+    settler.settle(`${verb} "${this.#name}"`, leftMs, call);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Cleans up in the background what nobody waits for any more: acquisitions that may have run though their
+ * caller was told otherwise, and holds that were lost while the server could not be asked.
+ *
+ * A task repeats until the server has answered, or until the lease in question is over anyway. The script
+ * behind it also bars the owner for the future, so that a command still under way cannot take effect later.
+ */
+import { classify } from '../outcome.ts';
+import { Backoff } from './backoff.ts';
+import { type Clock, serverTime } from '../clock.ts';
+import type { Report } from '../events.ts';
+
+export class Settler {
+  readonly #clock: Clock;
+  readonly #report: Report;
+  readonly #tasks = new Set<Promise<void>>();
+  /** What is under way besides the tasks. */
+  #others = 0;
+  #whenOthersEnded: (() => void)[] = [];
+  #closed = false;
+
+  constructor(clock: Clock, report: Report) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  /**
+   * Repeats an idempotent call until it is answered, for at most this long. Time in which the machine is suspended
+   * counts: meanwhile leases end, and the server forgets answers.
+   */
+  settle(what: string, forMs: number, call: () => Promise<unknown>): void {
+    if (this.#closed) return;
+    const task = this.#repeat(what, serverTime(this.#clock) + forMs, call);
+    this.#tasks.add(task);
+    void task.then(() => this.#tasks.delete(task));
+  }
+
+  /** Counts something that is under way, and that its caller waits for, among the tasks: until it has ended. */
+  began(): void {
+    this.#others += 1;
+  }
+
+  ended(): void {
+    this.#others -= 1;
+    if (this.#others === 0) for (const tell of this.#whenOthersEnded.splice(0)) tell();
+  }
+
+  /** Resolves when every task has ended, also those that come while it waits. */
+  async drained(): Promise<void> {
+    while (this.#tasks.size > 0 || this.#others > 0) {
+      await Promise.all(this.#tasks);
+      if (this.#others > 0) await new Promise<void>((resolve) => this.#whenOthersEnded.push(resolve));
+    }
+  }
+
+  /** Tasks under way make no further attempt. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #repeat(what: string, until: number, call: () => Promise<unknown>): Promise<void> {
+    const backoff = new Backoff(50, 1_000);
+    let isTold = false;
+    const tell = (error: unknown) => {
+      if (!isTold) this.#report('error', { error, during: what });
+      isTold = true;
+    };
+    for (;;) {
+      try {
+        await call();
+        return;
+      } catch (error) {
+        // A refusal is told at once, for only a person can end it; once a password or a rule is set right, it runs.
+        if (classify(error) === 'refused') tell(error);
+        if (!this.#closed) {
+          await new Promise<void>((resolve) => this.#clock.inBackground(backoff.next(), resolve));
+          if (this.#closed) return;
+          if (serverTime(this.#clock) < until) continue;
+        }
+        tell(error);
+        return;
+      }
+    }
+  }
+}

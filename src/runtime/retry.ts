@@ -1,0 +1,86 @@
+/**
+ * Repeats a call whose repetition is harmless until it is answered or its time is over.
+ *
+ * Every script of ours may run twice without changing more than once, so a lost reply is answered by
+ * asking again with the same arguments.
+ */
+import { classify, errorOfAll, mayHaveRun } from '../outcome.ts';
+import { OutcomeUnknownError } from '../errors.ts';
+import { Backoff } from './backoff.ts';
+import { type Clock, serverTime } from '../clock.ts';
+
+/**
+ * Settles within `budgetMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
+ * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts: the server
+ * forgets answers meanwhile.
+ */
+export function persist<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
+  return repeat(clock, budgetMs, what, call);
+}
+
+/**
+ * The same for a single command that has just been sent, and ends within the budget by itself: nothing is set up unless
+ * it fails, and `callAfter` then says what to repeat.
+ */
+export function persistCommand<T>(
+  clock: Clock,
+  budgetMs: number,
+  what: string,
+  sent: Promise<T>,
+  callAfter: (error: unknown) => () => Promise<T>,
+): Promise<T> {
+  const endsAt = serverTime(clock) + budgetMs;
+  return sent.catch((error: unknown) => {
+    const leftMs = endsAt - serverTime(clock);
+    if (leftMs <= 0) throw errorOfAll(error, mayHaveRun(error), what);
+    return repeat(clock, leftMs, what, callAfter(error), { error });
+  });
+}
+
+function repeat<T>(
+  clock: Clock,
+  budgetMs: number,
+  what: string,
+  call: () => Promise<T>,
+  failed?: { readonly error: unknown },
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const backoff = new Backoff(20, 500);
+    const endsAt = serverTime(clock) + budgetMs;
+    let lastError: unknown;
+    let inDoubt = false;
+    let over = false;
+    const fail = (error: unknown) => {
+      over = true;
+      cancelTimer();
+      reject(error);
+    };
+    const cancelTimer = clock.after(budgetMs, () => {
+      if (!inDoubt) return fail(errorOfAll(lastError, false, what));
+      fail(new OutcomeUnknownError(`No answer within ${budgetMs} ms: ${what}`, { cause: lastError }));
+    });
+    const attempt = () => {
+      if (over) return;
+      if (serverTime(clock) >= endsAt) return fail(errorOfAll(lastError, inDoubt, what));
+      const wasInDoubt = inDoubt;
+      inDoubt = true;
+      call().then(
+        (value) => {
+          cancelTimer();
+          resolve(value);
+        },
+        (error) => afterFailure(error, wasInDoubt),
+      );
+    };
+    const afterFailure = (error: unknown, wasInDoubt: boolean) => {
+      if (over) return;
+      const outcome = classify(error);
+      inDoubt = wasInDoubt || outcome === 'unknown';
+      if (outcome === 'refused') return fail(errorOfAll(error, inDoubt, what));
+      lastError = error;
+      clock.inBackground(backoff.next(), attempt);
+    };
+    if (failed === undefined) attempt();
+    else afterFailure(failed.error, false);
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * Runs work while something is held, and gives it back afterwards, whatever happens.
+ *
+ * The order of what matters: an error of the work is passed on as it is; then a hold that was lost while the
+ * work ran is told, even if the work resolved; a release that fails is only reported, for the work is done.
+ */
+import { LeaseLostError } from '../errors.ts';
+import type { Report } from '../events.ts';
+import type { Hold } from '../locks/hold.ts';
+
+export interface Held extends Hold {
+  readonly loss: LeaseLostError | undefined;
+}
+
+/** The work, behind what is to be done first; it does not begin if the hold was lost in the meantime. */
+export async function workHolding<T, H extends Hold>(
+  hold: H,
+  onAcquire: ((hold: H) => unknown) | undefined,
+  work: (hold: H) => T | Promise<T>,
+): Promise<T> {
+  if (onAcquire !== undefined) await onAcquire(hold);
+  hold.assertHeld();
+  return work(hold);
+}
+
+export async function runHolding<T, H extends Held>(
+  hold: H,
+  work: () => Promise<T>,
+  report: Report,
+  onRelease: ((hold: H, released: boolean) => unknown) | undefined,
+): Promise<T> {
+  let result: T;
+  try {
+    result = await work();
+  } catch (error) {
+    await giveBack(hold, report, onRelease);
+    throw error;
+  }
+  if (await giveBack(hold, report, onRelease)) return result;
+  throw hold.loss ?? new LeaseLostError(hold.name, hold.owner, 'notOwner');
+}
+
+/** Never throws. Answers whether it was held to the end. */
+async function giveBack<H extends Held>(
+  hold: H,
+  report: Report,
+  onRelease: ((hold: H, released: boolean) => unknown) | undefined,
+): Promise<boolean> {
+  let released = true;
+  try {
+    released = await hold.unlock();
+  } catch (error) {
+    // It was held to the end; only the release is in doubt, and it is being repeated.
+    report('error', { error, during: `release "${hold.name}"` });
+  }
+  try {
+    await onRelease?.(hold, released);
+  } catch (error) {
+    report('error', { error, during: `onRelease of "${hold.name}"` });
+  }
+  return released;
+}
