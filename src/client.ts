@@ -13,15 +13,15 @@ import { checkHealth, type Health } from './preflight/health.ts';
 import { type Description, describe, list } from './inspect/locks.ts';
 import { checkName, checkOptions } from './options.ts';
 import { CountDownLatch, latchFitsCluster } from './counters/count-down-latch.ts';
-import { ExclusiveLock } from './locks/protocol-lock.ts';
+import { ProtocolLock } from './locks/protocol-lock.ts';
 import { FairProtocol } from './locks/fair-lock.ts';
 import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './locks/fenced-lock.ts';
-import { type FencedRegister, GuardedRegister, RegisterWriter } from './fencing/fenced-register.ts';
+import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fencing/fenced-register.ts';
 import type { Lock } from './locks/lock.ts';
 import { MultiLock } from './groups/multi-lock.ts';
 import { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 import { RateLimiter } from './counters/rate-limiter.ts';
-import { type ReadWriteLock, type ReadWriteLockOptions, TwoSidedLock } from './locks/read-write-lock.ts';
+import { type ReadWriteLock, type ReadWriteLockOptions, ProtocolReadWriteLock } from './locks/read-write-lock.ts';
 import { RedLock } from './groups/red-lock.ts';
 import { ReentrantProtocol } from './locks/reentrant-lock.ts';
 import { Semaphore } from './counters/semaphore.ts';
@@ -214,7 +214,7 @@ export class Holdfast implements AsyncDisposable {
    */
   getFencedRegister(name: string): FencedRegister {
     this.#used();
-    return new GuardedRegister(this.#wiring.runtime, this.#wiring.wire(), checkName(name), this.#writer);
+    return new RedisFencedRegister(this.#wiring.runtime, this.#wiring.wire(), checkName(name), this.#writer);
   }
 
   /** The plain `SET key token NX PX` lock, for sharing keys with redlock-style libraries. */
@@ -259,7 +259,7 @@ export class Holdfast implements AsyncDisposable {
     this.#used();
     const { context, renewals } = this.#wiring;
     const wire = this.#wiring.wire(checkOptions('readWriteLock', options).guard);
-    return new TwoSidedLock(context, wire, checkName(name), renewals.readWrite, options);
+    return new ProtocolReadWriteLock(context, wire, checkName(name), renewals.readWrite, options);
   }
 
   /** Locks shaped like the browser's `navigator.locks`, on the keys of `getReadWriteLock`. */
@@ -272,7 +272,7 @@ export class Holdfast implements AsyncDisposable {
         this.#used();
         // As in the standard's queue, a stream of shared requests does not keep an exclusive one out.
         const options = { prefer: 'writer' };
-        return new TwoSidedLock(
+        return new ProtocolReadWriteLock(
           this.#wiring.context,
           this.#wiring.wire(),
           name,
@@ -460,7 +460,7 @@ export class Holdfast implements AsyncDisposable {
     { reentrant } = { reentrant: true },
   ): Lock {
     this.#used();
-    return new ExclusiveLock(this.#wiring.context, protocol, { reentrant });
+    return new ProtocolLock(this.#wiring.context, protocol, { reentrant });
   }
 
   /** Something is asked for: the client must be open, and the server is looked at if it has not been yet. */

@@ -13,8 +13,8 @@ export type {
 } from './drivers/address.ts';
 export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
-export { MemoryGuard } from './fencing/memory-fence.ts';
-export { type SqlGuard, sqlGuard } from './fencing/sql-fence.ts';
+export { MemoryFence } from './fencing/memory-fence.ts';
+export { type SqlFence, sqlFence } from './fencing/sql-fence.ts';
 export type { Capabilities } from './preflight/capabilities.ts';
 export type { Health, Problem } from './preflight/health.ts';
 export type { Description } from './inspect/locks.ts';

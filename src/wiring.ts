@@ -7,8 +7,8 @@ import { Preflight } from './preflight/preflight.ts';
 import { readReplication } from './preflight/server-facts.ts';
 import { checkName, checkSlots } from './options.ts';
 import { Answers } from './requests/answers.ts';
-import { Crowds } from './counters/parallel-first-try.ts';
-import { Granting } from './requests/grant-sender.ts';
+import { FirstTries } from './counters/parallel-first-try.ts';
+import { GrantSender } from './requests/grant-sender.ts';
 import type { LockContext } from './locks/lock-context.ts';
 import { HeldPermits } from './counters/permit.ts';
 import { renewPermits } from './counters/permit-protocol.ts';
@@ -19,13 +19,13 @@ import type { SynchronizerContext } from './requests/requests.ts';
 import { renewWith } from './locks/scripted-protocol.ts';
 import { SIMPLE_SCRIPTS } from './locks/simple-lock.ts';
 import type { Wire } from './requests/wire.ts';
-import { Acknowledgement } from './requests/replica-acks.ts';
+import { ReplicaAcks } from './requests/replica-acks.ts';
 import type { Clock } from './clock.ts';
 import type { Report } from './events.ts';
 import { Guard } from './requests/guard.ts';
 import { OwnerNumbers, Sections } from './runtime/owner.ts';
 import type { Renew } from './runtime/protocol.ts';
-import { ReplicaCensus } from './requests/replica-census.ts';
+import { ReplicaCounts } from './requests/replica-counts.ts';
 import { Runtime } from './runtime/runtime.ts';
 import { WakeChannels } from './runtime/wake-channels.ts';
 import { inspectPrimary, lockPeek } from './scripts/generated.ts';
@@ -68,7 +68,7 @@ export class Wiring {
     this.#report = report;
     const isSharded = shardedPubSub !== false && driver.topology === 'cluster';
     const channels = new WakeChannels(isSharded ? 'sharded' : 'plain');
-    const census = new ReplicaCensus({ clock, wish: replicas, expected: expectedReplicas });
+    const replicaCounts = new ReplicaCounts({ clock, wish: replicas, expected: expectedReplicas });
     this.guard = new Guard({ clock, graceMs, driver });
     this.#isGuarded = isGuarded;
     this.preflight = new Preflight({
@@ -82,12 +82,12 @@ export class Wiring {
         replicas,
         guard: { on: isGuarded, graceMs },
       },
-      census,
+      replicaCounts,
       channels,
       keyFor: (text) => this.guard.termsFor(text).key,
       onPrimary: ({ node, replicationId, replicas: connected }) => {
         this.guard.sawAt(node, replicationId);
-        if (connected !== null) census.counted(node, connected);
+        if (connected !== null) replicaCounts.counted(node, connected);
       },
     });
     this.driver = withDeadline(driver, clock, commandTimeoutMs, this.preflight);
@@ -111,12 +111,12 @@ export class Wiring {
       report('warning', { code: 'HOLDFAST_STALE_PRIMARY', message: advice });
     });
 
-    const acknowledgement =
+    const replicaAcks =
       replicas === 0
         ? undefined
-        : new Acknowledgement({
+        : new ReplicaAcks({
             driver: this.driver,
-            census,
+            replicaCounts,
             timeoutMs: replicaTimeoutMs,
             count: (key) => this.#countReplicas(key),
             onUnavailable: (why) => this.#warnOfReplicas(why),
@@ -124,7 +124,7 @@ export class Wiring {
     const wireWith = (guardOfLock?: Guard): Wire => ({
       driver: this.driver,
       writesOnce: driver.writesOnce,
-      granting: new Granting(this.driver, acknowledgement, guardOfLock),
+      grantSender: new GrantSender(this.driver, replicaAcks, guardOfLock),
       guard: guardOfLock,
       get isHeardByAll() {
         return driver.topology !== 'cluster' || channels.kind === 'sharded';
@@ -146,7 +146,7 @@ export class Wiring {
       answers: new Answers(clock, this.#plain),
     };
     this.context = { ...shared, clientId: id, sections: new Sections() };
-    this.synchronizers = { ...shared, wire: this.#plain, crowds: new Crowds() };
+    this.synchronizers = { ...shared, wire: this.#plain, firstTries: new FirstTries() };
     const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
     this.renewals = {
       reentrant,

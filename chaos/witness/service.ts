@@ -2,13 +2,13 @@
  * The witness: counters that workers read, add one to and write back, out of reach of every fault.
  *
  * `plain` takes what it is given. `memory` and `sql` are guarded by the fencing token of the writer, by a
- * `MemoryGuard` and by a row of a SQL database with `sqlGuard`. An update is lost when a write was accepted and the
+ * `MemoryFence` and by a row of a SQL database with `sqlFence`. An update is lost when a write was accepted and the
  * counter did not grow by it.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import initSqlJs, { type Database } from 'sql.js';
-import { MemoryGuard, StaleTokenError, sqlGuard } from '../../src/index.ts';
+import { MemoryFence, StaleTokenError, sqlFence } from '../../src/index.ts';
 
 export type Counter = 'plain' | 'memory' | 'sql';
 
@@ -57,7 +57,7 @@ class PlainLedger implements Ledger {
 }
 
 class MemoryLedger extends PlainLedger {
-  readonly #guard = new MemoryGuard();
+  readonly #guard = new MemoryFence();
 
   override read(key: string, token = 0): number {
     this.#guard.admit(key, token);
@@ -70,7 +70,7 @@ class MemoryLedger extends PlainLedger {
   }
 }
 
-const GUARD = sqlGuard(':token');
+const GUARD = sqlFence(':token');
 
 class SqlLedger implements Ledger {
   readonly #database: Database;

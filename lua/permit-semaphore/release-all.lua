@@ -7,7 +7,7 @@
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms  how long to remember the answer
---- @arg barMs       integer  how long to refuse late acquisitions
+--- @arg tombstoneMs       integer  how long to refuse late acquisitions
 --- @args ids        bytes
 --- @returns { 'released', count, announced } | { 'refused' }
 --- @include lib/remember
@@ -35,7 +35,7 @@ reclaim(permits, timeouts, now, publish, channel)
 local count = 0
 for i, id in ipairs(ids) do
   count = count + redis.call('ZREM', timeouts, id)
-  bar(ended[i], barMs)
+  bar(ended[i], tombstoneMs)
 end
 local announced = 1
 -- As Redisson has it, the message is the number given back, not the total.

@@ -14,7 +14,7 @@ import {
   countDownLatchGetCount,
   countDownLatchTrySetCount,
 } from '../scripts/generated.ts';
-import type { Crowd } from './parallel-first-try.ts';
+import type { FirstTry } from './parallel-first-try.ts';
 import { type Memory, Requests, type SynchronizerContext } from '../requests/requests.ts';
 
 /** How to wait for a latch. */
@@ -100,7 +100,7 @@ export class CountDownLatch {
    */
   async await(options?: AwaitOptions): Promise<boolean> {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
-    const { runtime, crowds } = this.#context;
+    const { runtime, firstTries } = this.#context;
     const line = `count-down-latch ${this.#key}`;
     const place = {
       runtime,
@@ -110,7 +110,7 @@ export class CountDownLatch {
       look: () => this.#look(),
     };
     if (waitMs === 0) return (await new LatchWait(place).take({ waitMs, signal })) !== null;
-    const isOpen = await crowds.among(line, (crowd) => new LatchWait(place, crowd).take({ waitMs, signal }));
+    const isOpen = await firstTries.among(line, (firstTry) => new LatchWait(place, firstTry).take({ waitMs, signal }));
     // Nobody may have told of the opening, and the last look may be a poll ago.
     return isOpen !== null || (await this.getCount()) === 0;
   }
@@ -152,15 +152,15 @@ interface LatchPlace {
 /** One wait for a latch: a look that finds it open takes nothing. */
 class LatchWait extends Acquisition<true, number> {
   readonly #place: LatchPlace;
-  readonly #crowd: Crowd | undefined;
+  readonly #firstTry: FirstTry | undefined;
   readonly #number: number;
   #cameBefore = 0;
 
-  constructor(place: LatchPlace, crowd?: Crowd) {
+  constructor(place: LatchPlace, firstTry?: FirstTry) {
     super(place.runtime, place.line);
     this.#place = place;
-    this.#crowd = crowd;
-    this.#number = crowd?.came ?? 0;
+    this.#firstTry = firstTry;
+    this.#number = firstTry?.came ?? 0;
   }
 
   protected get what(): string {
@@ -181,8 +181,8 @@ class LatchWait extends Acquisition<true, number> {
   }
 
   protected attempt(): Promise<number> {
-    if (this.#crowd?.isServed(this.#number)) return Promise.resolve(0);
-    this.#cameBefore = this.#crowd?.came ?? 0;
+    if (this.#firstTry?.isServed(this.#number)) return Promise.resolve(0);
+    this.#cameBefore = this.#firstTry?.came ?? 0;
     return this.#place.look();
   }
 
@@ -191,7 +191,7 @@ class LatchWait extends Acquisition<true, number> {
   }
 
   protected accept(): true {
-    this.#crowd?.serve(this.#cameBefore);
+    this.#firstTry?.serve(this.#cameBefore);
     this.runtime.look(this.#place.line);
     return true;
   }

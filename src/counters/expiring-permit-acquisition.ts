@@ -73,7 +73,7 @@ export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
   protected abandon(): void {
     // Should the undoing come to nothing for that long, a lease ends by itself; what has none is worth trying on.
     const forMs = Math.min(this.#leaseMs, UNANSWERED_MS);
-    this.runtime.settler.settle(`give back permits of "${this.#protocol.name}"`, forMs, () =>
+    this.runtime.backgroundRetry.settle(`give back permits of "${this.#protocol.name}"`, forMs, () =>
       this.#protocol.undo(this.#ids, forMs + LATE_MS),
     );
   }

@@ -2,7 +2,7 @@
  * What those who wait for the same thing in this process know of each other: who had come before a certain look was
  * taken, and need not look again.
  */
-export class Crowd {
+export class FirstTry {
   #came = 0;
   #inside = 0;
   #servedUpTo = 0;
@@ -35,19 +35,19 @@ export class Crowd {
   }
 }
 
-export class Crowds {
-  readonly #crowds = new Map<string, Crowd>();
+export class FirstTries {
+  readonly #firstTries = new Map<string, FirstTry>();
 
   /** Has the work done as one of the crowd of that id, which is there while somebody is in it. */
-  async among<T>(id: string, work: (crowd: Crowd) => Promise<T>): Promise<T> {
-    const crowd = this.#crowds.get(id) ?? new Crowd();
-    this.#crowds.set(id, crowd);
-    crowd.enter();
+  async among<T>(id: string, work: (firstTry: FirstTry) => Promise<T>): Promise<T> {
+    const firstTry = this.#firstTries.get(id) ?? new FirstTry();
+    this.#firstTries.set(id, firstTry);
+    firstTry.enter();
     try {
-      return await work(crowd);
+      return await work(firstTry);
     } finally {
-      crowd.leave();
-      if (crowd.isEmpty) this.#crowds.delete(id);
+      firstTry.leave();
+      if (firstTry.isEmpty) this.#firstTries.delete(id);
     }
   }
 }

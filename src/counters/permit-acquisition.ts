@@ -50,17 +50,17 @@ export class PermitAcquisition extends Acquisition<true, Answer> {
   }
 
   protected override get isBounded(): boolean {
-    return this.#place.context.wire.granting.isOneCommand(this.#place.key);
+    return this.#place.context.wire.grantSender.isOneCommand(this.#place.key);
   }
 
   protected attempt(): Promise<Answer> {
     const { context, requests, key, name } = this.#place;
-    const { granting, rememberMs } = context.wire;
+    const { grantSender, rememberMs } = context.wire;
     this.#answer ??= requests.nextAnswerKey();
     // Where a copy may be on its way, too few must stay too few until it cannot arrive any more.
     const shortMs = this.hadTrouble ? Math.max(LATE_MS, rememberMs) : rememberMs;
     const args = { count: this.#count, takenMs: UNANSWERED_MS, shortMs };
-    return granting.permits({ name, key }, semaphoreAcquire, { permits: key, answer: this.#answer }, args);
+    return grantSender.permits({ name, key }, semaphoreAcquire, { permits: key, answer: this.#answer }, args);
   }
 
   protected busyMs({ status }: Answer): number | undefined {
@@ -83,7 +83,7 @@ export class PermitAcquisition extends Acquisition<true, Answer> {
     const { context, key, name } = this.#place;
     const { driver, publish } = context.wire;
     const args = { count: this.#count, publish, channel: semaphoreChannel(key), rememberMs: LATE_MS };
-    context.runtime.settler.settle(`give back permits of "${name}"`, UNANSWERED_MS, async () => {
+    context.runtime.backgroundRetry.settle(`give back permits of "${name}"`, UNANSWERED_MS, async () => {
       const reply = await semaphoreUndo.run(driver, { permits: key, answer }, args);
       if (reply.status === 'returned') context.wire.announced(reply.announced);
     });

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
 import { endedKey, permitTimeoutKey, semaphoreChannel } from '../keys.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
-import { persist } from '../runtime/retry.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import {
@@ -73,7 +73,7 @@ export class PermitProtocol implements TenureProtocol {
   }
 
   /** For how long a permit that ended is refused to late attempts, and to whoever repeats its release. */
-  get barMs(): number {
+  get tombstoneMs(): number {
     return Math.max(LATE_MS, this.#wire.rememberMs);
   }
 
@@ -83,7 +83,7 @@ export class PermitProtocol implements TenureProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.#wire.granting.isOneCommand(this.key);
+    return this.#wire.grantSender.isOneCommand(this.key);
   }
 
   /** Takes all of them, or says in how many milliseconds the next permit comes back; -1 when nobody knows. */
@@ -93,7 +93,7 @@ export class PermitProtocol implements TenureProtocol {
   ): Promise<{ status: 'taken' } | { status: 'short'; remainingMs: number }> {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
     const args = { leaseMs: leaseArgument(leaseMs), ...this.wake, ids: ids.map(permitBytes) };
-    const reply = await this.#wire.granting.permits(this, permitSemaphoreAcquire, keys, args);
+    const reply = await this.#wire.grantSender.permits(this, permitSemaphoreAcquire, keys, args);
     // Only a defect of ours could use an id again.
     if (reply.status === 'ended')
       throw new DriverError(`A permit of "${this.name}" is over and was taken again`);
@@ -126,11 +126,11 @@ export class PermitProtocol implements TenureProtocol {
   async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
     const { clock, commandTimeoutMs } = runtime;
     const what = `release a permit of "${this.name}"`;
-    const call = () => this.end(id, this.barMs, request);
+    const call = () => this.end(id, this.tombstoneMs, request);
     try {
-      return (await persist(clock, commandTimeoutMs, what, call)) === 'released';
+      return (await retry(clock, commandTimeoutMs, what, call)) === 'released';
     } catch (error) {
-      runtime.settler.settle(what, UNANSWERED_MS, call);
+      runtime.backgroundRetry.settle(what, UNANSWERED_MS, call);
       throw error;
     }
   }

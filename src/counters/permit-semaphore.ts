@@ -282,7 +282,7 @@ export class PermitExpirableSemaphore {
     const tell = (isReleased: boolean) => {
       for (const left of leaving) left?.(isReleased);
     };
-    const args = { ...this.#protocol.wake, barMs: this.#protocol.barMs, ids: ids.map(permitBytes) };
+    const args = { ...this.#protocol.wake, tombstoneMs: this.#protocol.tombstoneMs, ids: ids.map(permitBytes) };
     const ended = this.#protocol.endedKeys(ids);
     try {
       const reply = await this.#requests.owe('release permits of', ({ answer, rememberMs }) => {

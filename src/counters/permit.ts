@@ -108,7 +108,7 @@ export class HeldPermit implements Permit, Entry {
 
   get signal(): AbortSignal {
     // After a blocked event loop the deadline may have passed without a timer that could tell.
-    this.#tenure?.isStillHeld();
+    this.#tenure?.checkDeadline();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#loss !== undefined) this.#controller.abort(this.#loss);
@@ -160,7 +160,7 @@ export class HeldPermit implements Permit, Entry {
    * @returns to be called with what the server answered
    */
   leaseChanging(sentAt: number, leaseMs: number): (isUpdated: boolean) => void {
-    if (this.#releasing !== undefined || this.#loss !== undefined || this.#tenure?.isStillHeld() === false) {
+    if (this.#releasing !== undefined || this.#loss !== undefined || this.#tenure?.checkDeadline() === false) {
       return () => {};
     }
     this.renewed = false;
@@ -176,7 +176,7 @@ export class HeldPermit implements Permit, Entry {
       // Changed again meanwhile, or given back: whoever did that knows better.
       if (this.#tenure !== tenure || this.#releasing !== undefined) return;
       // Its time may have passed unnoticed before the answer came.
-      if (this.#loss !== undefined || tenure?.isStillHeld() === false) return;
+      if (this.#loss !== undefined || tenure?.checkDeadline() === false) return;
       if (!isUpdated) this.#lose();
       else {
         tenure?.handOver();

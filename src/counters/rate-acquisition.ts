@@ -106,7 +106,7 @@ export class RateAcquisition extends Acquisition<true | Error, Answer> {
   protected abandon(): void {
     const { context, keys, name, wakeWaiters } = this.#place;
     const args = { count: this.#count, id: this.#id, rememberMs: LATE_MS };
-    context.runtime.settler.settle(`give back permits of "${name}"`, UNANSWERED_MS, async () => {
+    context.runtime.backgroundRetry.settle(`give back permits of "${name}"`, UNANSWERED_MS, async () => {
       const reply = await rateLimiterUndo.run(context.wire.driver, { ...keys, answer: this.#answer }, args);
       if (reply.status === 'returned') wakeWaiters();
     });

@@ -194,7 +194,7 @@ export class Semaphore {
       this.#requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
     };
     // A client that closes waits until it is known whether there is something to give back.
-    runtime.settler.began();
+    runtime.backgroundRetry.began();
     let place: Link<Interruptible>;
     try {
       if (!(await this.#take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
@@ -204,7 +204,7 @@ export class Semaphore {
       runtime.assertOpen();
       place = runtime.underWay.add({ interrupt });
     } finally {
-      runtime.settler.ended();
+      runtime.backgroundRetry.ended();
     }
     try {
       const value = await work();

@@ -8,7 +8,7 @@
  */
 import type { ConnectionEvents } from './driver.ts';
 
-export class Lifeline {
+export class ConnectionState {
   #isOpen = false;
   /** Why it is over; undefined until then. */
   #end: Error | undefined;
@@ -63,8 +63,8 @@ export class Lifeline {
 }
 
 /** The dedicated connections of one driver, so that closing it drops them all, also those still opening. */
-export class Lifelines {
-  readonly #alive = new Set<Lifeline>();
+export class ConnectionStates {
+  readonly #alive = new Set<ConnectionState>();
   #isOver = false;
 
   /** All were destroyed, and none may follow them. */
@@ -72,22 +72,22 @@ export class Lifelines {
     return this.#isOver;
   }
 
-  add(drop: () => void, onDown: ConnectionEvents['onDown']): Lifeline {
-    const lifeline = new Lifeline(() => {
-      this.#alive.delete(lifeline);
+  add(drop: () => void, onDown: ConnectionEvents['onDown']): ConnectionState {
+    const connectionState = new ConnectionState(() => {
+      this.#alive.delete(connectionState);
       drop();
     }, onDown);
-    this.#alive.add(lifeline);
-    return lifeline;
+    this.#alive.add(connectionState);
+    return connectionState;
   }
 
   /** All of them broke, also those still opening; others may follow. */
   failAll(reason: Error): void {
-    for (const lifeline of [...this.#alive]) lifeline.fail(reason);
+    for (const connectionState of [...this.#alive]) connectionState.fail(reason);
   }
 
   destroyAll(): void {
     this.#isOver = true;
-    for (const lifeline of this.#alive) lifeline.destroy();
+    for (const connectionState of this.#alive) connectionState.destroy();
   }
 }

@@ -14,7 +14,7 @@ import type {
   SwitchListener,
   Topology,
 } from './driver.ts';
-import { Lifelines } from './connection-state.ts';
+import { ConnectionStates } from './connection-state.ts';
 import { scanWith } from './scan.ts';
 
 /** What a client library knows of its server. */
@@ -30,7 +30,7 @@ export interface OneServer {
    */
   send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Opens a connection of our own, which is over when the lifelines are. */
-  open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection>;
+  open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection>;
   /** Tells the listener when commands go to another server than before; see `Driver.onSwitched`. */
   onSwitched?(listener: SwitchListener): void;
   /** Closes what is not the user's. */
@@ -43,7 +43,7 @@ export class OneServerDriver implements Driver {
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
   readonly #server: OneServer;
-  readonly #lifelines = new Lifelines();
+  readonly #connectionStates = new ConnectionStates();
   #onSwitched: SwitchListener = () => {};
 
   constructor(server: OneServer) {
@@ -53,7 +53,7 @@ export class OneServerDriver implements Driver {
     this.keyPrefix = server.keyPrefix;
     this.#server = server;
     server.onSwitched?.((advice) => {
-      this.#lifelines.failAll(new Error('Another server became the primary'));
+      this.#connectionStates.failAll(new Error('Another server became the primary'));
       this.#onSwitched(advice);
     });
   }
@@ -92,7 +92,7 @@ export class OneServerDriver implements Driver {
   async rediscover(): Promise<void> {}
 
   openConnection(_node: string, events: ConnectionEvents): Promise<Connection> {
-    return this.#server.open(this.#lifelines, events);
+    return this.#server.open(this.#connectionStates, events);
   }
 
   scan(pattern: string): AsyncIterable<string> {
@@ -100,7 +100,7 @@ export class OneServerDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#lifelines.destroyAll();
+    this.#connectionStates.destroyAll();
     await this.#server.close?.();
   }
 }

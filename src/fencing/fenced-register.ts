@@ -6,7 +6,7 @@
 import { StaleTokenError } from '../errors.ts';
 import { registerKey } from '../keys.ts';
 import { checkToken, checkValue } from '../options.ts';
-import { persist } from '../runtime/retry.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { fencedRegisterClaim, fencedRegisterRead, fencedRegisterWrite } from '../scripts/generated.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -47,7 +47,7 @@ export class RegisterWriter {
   }
 }
 
-export class GuardedRegister implements FencedRegister {
+export class RedisFencedRegister implements FencedRegister {
   readonly name: string;
   readonly #runtime: Runtime;
   readonly #wire: Wire;
@@ -92,6 +92,6 @@ export class GuardedRegister implements FencedRegister {
   #ask<T>(verb: string, call: () => Promise<T>): Promise<T> {
     const { clock, commandTimeoutMs } = this.#runtime;
     this.#runtime.assertOpen();
-    return persist(clock, commandTimeoutMs, `${verb} "${this.name}"`, call);
+    return retry(clock, commandTimeoutMs, `${verb} "${this.name}"`, call);
   }
 }

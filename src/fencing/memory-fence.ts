@@ -12,13 +12,13 @@ import { checkToken } from '../options.ts';
  *
  * @example
  * ```ts
- * const guard = new MemoryGuard();
+ * const guard = new MemoryFence();
  * const stock = client.getFencedLock('stock:7');
  * await using hold = await stock.lock();
  * guard.admit('stock:7', hold.token); // throws StaleTokenError for a holder that slept too long
  * ```
  */
-export class MemoryGuard {
+export class MemoryFence {
   readonly #newest = new Map<string, number>();
 
   /**

@@ -4,7 +4,7 @@
 import { OptionError } from '../errors.ts';
 
 /** The two fragments, for one UPDATE. */
-export interface SqlGuard {
+export interface SqlFence {
   /** For the SET list: writes the token into the row. */
   readonly set: string;
   /** For the WHERE clause: no newer token has written the row. */
@@ -28,14 +28,14 @@ const PARAMETER = /^(\$\d+|\?\d*|[:@$][A-Za-z_]\w*)$/;
  *
  * @example
  * ```ts
- * const guard = sqlGuard('$3');
+ * const guard = sqlFence('$3');
  * const statement = `UPDATE account SET balance = $1, ${guard.set} WHERE id = $2 AND ${guard.where}`;
  * console.log(statement);
  * ```
  *
  * @throws OptionError
  */
-export function sqlGuard(parameter: string, column = 'fence_token'): SqlGuard {
+export function sqlFence(parameter: string, column = 'fence_token'): SqlFence {
   if (typeof parameter !== 'string' || !PARAMETER.test(parameter)) {
     throw new OptionError('The parameter must be a placeholder such as $3, ?, ?3, :token or @token');
   }

@@ -9,7 +9,7 @@ import { checkOptions } from '../options.ts';
 import { Owner, Section } from '../runtime/owner.ts';
 import type { LockState } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { ExclusiveLock } from '../locks/protocol-lock.ts';
+import { ProtocolLock } from '../locks/protocol-lock.ts';
 import type { GroupHold } from './group-hold.ts';
 import type { Hold, HoldOptions } from '../locks/hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from '../locks/lock.ts';
@@ -38,10 +38,10 @@ function counterpartOf(owner: Owner, { clientId }: LockContext): Owner {
 }
 
 /** The members as given by the user. */
-export function checkMembers(locks: readonly unknown[]): ExclusiveLock[] {
+export function checkMembers(locks: readonly unknown[]): ProtocolLock[] {
   if (locks.length === 0) throw new OptionError('A lock made of locks needs at least one');
   return locks.map((lock) => {
-    if (lock instanceof ExclusiveLock) return lock;
+    if (lock instanceof ProtocolLock) return lock;
     throw new OptionError('The members must be locks of this library, and not made of locks themselves');
   });
 }
@@ -51,7 +51,7 @@ export function compare(a: string, b: string): number {
 }
 
 /** What is in the way of taking a lock, as far as the server tells. */
-export function obstacleOf({ protocol }: ExclusiveLock): Promise<LockState> {
+export function obstacleOf({ protocol }: ProtocolLock): Promise<LockState> {
   return protocol.obstacle?.() ?? protocol.describe();
 }
 
@@ -62,10 +62,10 @@ function untilFree(remainingMs: number): number {
 
 export abstract class GroupLock implements Lock {
   readonly name: string;
-  protected readonly members: readonly ExclusiveLock[];
+  protected readonly members: readonly ProtocolLock[];
   protected readonly needed: number;
 
-  constructor(name: string, members: readonly ExclusiveLock[], needed: number) {
+  constructor(name: string, members: readonly ProtocolLock[], needed: number) {
     this.name = name;
     this.members = members;
     this.needed = needed;
@@ -157,7 +157,7 @@ export abstract class GroupLock implements Lock {
 
   /** The runtime whose clock and events stand for the group's. */
   protected get runtime(): Runtime {
-    return (this.members[0] as ExclusiveLock).context.runtime;
+    return (this.members[0] as ProtocolLock).context.runtime;
   }
 
   /**
@@ -170,7 +170,7 @@ export abstract class GroupLock implements Lock {
     signal: AbortSignal | undefined,
     inside: (() => void)[],
   ): Promise<boolean> {
-    const byPlace = (a: ExclusiveLock, b: ExclusiveLock) =>
+    const byPlace = (a: ProtocolLock, b: ProtocolLock) =>
       compare(a.protocol.identity, b.protocol.identity) || compare(a.context.clientId, b.context.clientId);
     for (const member of [...this.members].sort(byPlace)) {
       const { context } = member;
@@ -187,7 +187,7 @@ export abstract class GroupLock implements Lock {
   }
 
   /** Asks every member; as many as make a group must answer. */
-  async #ask<T>(question: (member: ExclusiveLock) => Promise<T>): Promise<T[]> {
+  async #ask<T>(question: (member: ProtocolLock) => Promise<T>): Promise<T[]> {
     const outcomes = await Promise.allSettled(this.members.map(question));
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     if (answers.length >= this.needed) return answers;
@@ -210,7 +210,7 @@ export abstract class GroupLock implements Lock {
     }
   }
 
-  #owned(given: unknown): { member: ExclusiveLock; owner: Owner | undefined }[] {
+  #owned(given: unknown): { member: ProtocolLock; owner: Owner | undefined }[] {
     const ownerOn = this.#ownerOn(given);
     return this.members.map((member) => ({ member, owner: ownerOn(member.context) }));
   }

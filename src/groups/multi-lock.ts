@@ -8,11 +8,11 @@
 import { classify } from '../outcome.ts';
 import { OptionError } from '../errors.ts';
 import { Backoff } from '../runtime/backoff.ts';
-import { Patience } from '../runtime/wait-budget.ts';
-import { persist } from '../runtime/retry.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
+import { retry } from '../runtime/retry.ts';
 import { inspectIdentity } from '../scripts/generated.ts';
-import type { ExclusiveLock } from '../locks/protocol-lock.ts';
-import { Gathering } from './ordered-acquire.ts';
+import type { ProtocolLock } from '../locks/protocol-lock.ts';
+import { OrderedAcquire } from './ordered-acquire.ts';
 import { GroupHold } from './group-hold.ts';
 import { checkMembers, compare, GroupLock, type Quest } from './group-lock.ts';
 
@@ -26,12 +26,12 @@ const UNCERTAIN_MS = 200;
 const CHANGEABLE_MS = 3_000;
 
 interface Order {
-  readonly members: readonly ExclusiveLock[];
+  readonly members: readonly ProtocolLock[];
   /** How long one member may be waited for while others are held. */
   readonly patienceMs: number;
 }
 
-function refuseTwice(members: readonly ExclusiveLock[]): void {
+function refuseTwice(members: readonly ProtocolLock[]): void {
   const seen = new Set<string>();
   for (const { name, context, protocol } of members) {
     const place = `${context.clientId} ${protocol.key}`;
@@ -41,18 +41,18 @@ function refuseTwice(members: readonly ExclusiveLock[]): void {
 }
 
 /** Those whose name does not tell them apart. */
-function namesakesOf(members: readonly ExclusiveLock[]): ExclusiveLock[] {
+function namesakesOf(members: readonly ProtocolLock[]): ProtocolLock[] {
   const named = new Map<string, number>();
   for (const { protocol } of members) named.set(protocol.key, (named.get(protocol.key) ?? 0) + 1);
   return members.filter(({ protocol }) => (named.get(protocol.key) as number) > 1);
 }
 
 /** The run id of the member's server; empty where it does not tell. */
-async function serverOf({ context, name, protocol }: ExclusiveLock): Promise<string> {
+async function serverOf({ context, name, protocol }: ProtocolLock): Promise<string> {
   const { driver, clock, commandTimeoutMs } = context.runtime;
   context.runtime.assertOpen();
   const ask = () => inspectIdentity.run(driver, { lock: protocol.key }, {});
-  return (await persist(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
+  return (await retry(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
 }
 
 /** Up to three times as long, so that two who wait for each other do not give up at the same moment. */
@@ -65,19 +65,19 @@ function spread(ms: number): number {
  * collected. A lease that is too short for collecting does not grow by trying again.
  */
 function isWorthAnother(
-  gathering: Gathering | undefined,
+  orderedAcquire: OrderedAcquire | undefined,
   error: unknown,
   { wish, waitMs }: Quest,
   wasBusy: boolean,
 ): boolean {
-  const lost = gathering?.lost;
+  const lost = orderedAcquire?.lost;
   if (lost !== undefined) return lost.reason !== 'expired' || wish.leaseMs === undefined;
   if (classify(error) === 'refused') return false;
   return waitMs < Number.POSITIVE_INFINITY || wasBusy;
 }
 
 export class MultiLock extends GroupLock {
-  readonly #namesakes: readonly ExclusiveLock[];
+  readonly #namesakes: readonly ProtocolLock[];
 
   constructor(...locks: readonly unknown[]) {
     const members = checkMembers(locks).sort((a, b) => compare(a.protocol.key, b.protocol.key));
@@ -94,31 +94,31 @@ export class MultiLock extends GroupLock {
     let wasBusy = false;
     for (;;) {
       signal?.throwIfAborted();
-      let gathering: Gathering | undefined;
+      let orderedAcquire: OrderedAcquire | undefined;
       try {
         const { members, patienceMs } = await this.#order(signal);
-        gathering = new Gathering(clock, members, quest);
-        const holds = await gathering.run(endsAt, patienceMs);
+        orderedAcquire = new OrderedAcquire(clock, members, quest);
+        const holds = await orderedAcquire.run(endsAt, patienceMs);
         if (holds !== null) return new GroupHold(this.runtime, this.name, holds, this.needed, wish.maxHoldMs);
         if (clock.now() >= endsAt) return null;
       } catch (error) {
         signal?.throwIfAborted();
-        wasBusy ||= gathering?.wasBusy ?? false;
-        if (clock.now() >= endsAt || !isWorthAnother(gathering, error, quest, wasBusy)) throw error;
+        wasBusy ||= orderedAcquire?.wasBusy ?? false;
+        if (clock.now() >= endsAt || !isWorthAnother(orderedAcquire, error, quest, wasBusy)) throw error;
       }
-      using patience = new Patience(clock, Math.min(backoff.next(), endsAt - clock.now()), [signal]);
-      await patience.sleep();
+      using waitBudget = new WaitBudget(clock, Math.min(backoff.next(), endsAt - clock.now()), [signal]);
+      await waitBudget.sleep();
     }
   }
 
   async #order(signal: AbortSignal | undefined): Promise<Order> {
     if (this.#namesakes.length === 0) return { members: this.members, patienceMs: Number.POSITIVE_INFINITY };
-    using patience = new Patience(this.runtime.clock, Number.POSITIVE_INFINITY, [signal]);
+    using waitBudget = new WaitBudget(this.runtime.clock, Number.POSITIVE_INFINITY, [signal]);
     const asked = Promise.all(
       this.#namesakes.map(async (member) => [member, await serverOf(member)] as const),
     );
-    const servers = new Map((await patience.wait(asked)) as [ExclusiveLock, string][]);
-    const serverIdOf = (member: ExclusiveLock) => servers.get(member) ?? '';
+    const servers = new Map((await waitBudget.wait(asked)) as [ProtocolLock, string][]);
+    const serverIdOf = (member: ProtocolLock) => servers.get(member) ?? '';
     const members = [...this.members].sort(
       (a, b) =>
         compare(a.protocol.key, b.protocol.key) ||

@@ -9,15 +9,15 @@
 import { LeaseLostError, OptionError } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
-import { Patience } from '../runtime/wait-budget.ts';
-import type { ExclusiveLock } from '../locks/protocol-lock.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
+import type { ProtocolLock } from '../locks/protocol-lock.ts';
 import { releaseAll } from './group-hold.ts';
 import { obstacleOf, type Quest } from './group-lock.ts';
 import type { LockHold } from '../locks/hold.ts';
 
-export class Gathering {
+export class OrderedAcquire {
   readonly #clock: Clock;
-  readonly #members: readonly ExclusiveLock[];
+  readonly #members: readonly ProtocolLock[];
   readonly #quest: Quest;
   readonly #held: LockHold[] = [];
   readonly #stop = new AbortController();
@@ -26,7 +26,7 @@ export class Gathering {
   #wasBusy = false;
   #lost: LeaseLostError | undefined;
 
-  constructor(clock: Clock, members: readonly ExclusiveLock[], quest: Quest) {
+  constructor(clock: Clock, members: readonly ProtocolLock[], quest: Quest) {
     this.#clock = clock;
     this.#members = members;
     this.#quest = quest;
@@ -92,14 +92,14 @@ export class Gathering {
     if (failed !== undefined) throw failed.reason;
   }
 
-  async #waitFor(member: ExclusiveLock, waitMs: number): Promise<LockHold | null> {
+  async #waitFor(member: ProtocolLock, waitMs: number): Promise<LockHold | null> {
     const { leaseMs } = this.#quest.wish;
     if (leaseMs !== undefined && this.#cancelExtending === undefined) this.#extendLater(leaseMs);
     return this.#take(member, waitMs);
   }
 
   /** Asynchronous to the last: a client that is closed must not keep the other attempts from being undone. */
-  async #take(member: ExclusiveLock, waitMs: number): Promise<LockHold | null> {
+  async #take(member: ProtocolLock, waitMs: number): Promise<LockHold | null> {
     const { ownerOn, wish } = this.#quest;
     const limits = { waitMs, signal: this.#stop.signal };
     return member.takeAs(ownerOn(member.context), { leaseMs: wish.leaseMs, isMember: true }, limits);
@@ -136,7 +136,7 @@ export class Gathering {
   }
 
   /** Two clients of one server can name the same lock, which would then wait for itself. */
-  async #refuseTwice(next: ExclusiveLock): Promise<void> {
+  async #refuseTwice(next: ProtocolLock): Promise<void> {
     const namesakes = this.#held.filter((_, i) => this.#members[i]?.protocol.key === next.protocol.key);
     if (namesakes.length === 0) return;
     const { holder } = await this.#unlessStopped(obstacleOf(next));
@@ -153,7 +153,7 @@ export class Gathering {
   async #unlessStopped<T>(doing: Promise<T>): Promise<T> {
     // Stopped before it could be waited for, it is nobody's business any more.
     doing.catch(() => undefined);
-    using patience = new Patience(this.#clock, Number.POSITIVE_INFINITY, [this.#stop.signal]);
-    return (await patience.wait(doing)) as T;
+    using waitBudget = new WaitBudget(this.#clock, Number.POSITIVE_INFINITY, [this.#stop.signal]);
+    return (await waitBudget.wait(doing)) as T;
   }
 }

@@ -9,10 +9,10 @@ import type { ServerOutcome } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { Clock } from '../clock.ts';
 import type { Owner } from '../runtime/owner.ts';
-import { Patience } from '../runtime/wait-budget.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { inspectIdentity } from '../scripts/generated.ts';
-import type { ExclusiveLock } from '../locks/protocol-lock.ts';
+import type { ProtocolLock } from '../locks/protocol-lock.ts';
 import type { LockHold } from '../locks/hold.ts';
 
 /** A server gets this share of the lease to answer, within bounds: one that is down must not use up the lease. */
@@ -23,7 +23,7 @@ const ANSWER_MOST_MS = 1_000;
 const ANSWER_MOST_SHARE = 1 / 4;
 
 export interface Vote {
-  readonly member: ExclusiveLock;
+  readonly member: ProtocolLock;
   readonly outcome: ServerOutcome['outcome'];
   readonly hold: LockHold | null;
   /** The run id of the server; empty when it did not tell. */
@@ -36,12 +36,12 @@ export interface Vote {
 /** Those whose server has been asked who it is, and has had its time to answer. */
 const identified = new WeakSet<Runtime>();
 
-export function isIdentified({ context }: ExclusiveLock): boolean {
+export function isIdentified({ context }: ProtocolLock): boolean {
   return identified.has(context.runtime);
 }
 
 /** It turned out to be somebody else than it should: it is to be waited for again. */
-export function mistrust({ context }: ExclusiveLock): void {
+export function mistrust({ context }: ProtocolLock): void {
   identified.delete(context.runtime);
 }
 
@@ -80,11 +80,11 @@ interface Identity {
 }
 
 async function identify(runtime: Runtime, key: string, signal: AbortSignal): Promise<Identity> {
-  using patience = new Patience(runtime.clock, Number.POSITIVE_INFINITY, [signal]);
+  using waitBudget = new WaitBudget(runtime.clock, Number.POSITIVE_INFINITY, [signal]);
   const asked = inspectIdentity.run(runtime.driver, { lock: key }, {}).catch((error: unknown) => {
     throw toHoldfastError(error, 'Asking which server this is');
   });
-  return (await patience.wait(asked)) as Identity;
+  return (await waitBudget.wait(asked)) as Identity;
 }
 
 /**
@@ -97,7 +97,7 @@ function mayHaveForgotten(uptimeSeconds: string, longestLeaseMs: number): boolea
 
 /** Asks one server, on behalf of an owner or of somebody new. Settles in time, and never rejects. */
 export async function askForVote(
-  member: ExclusiveLock,
+  member: ProtocolLock,
   owner: Owner | undefined,
   leaseMs: number | undefined,
   signal: AbortSignal,

@@ -6,7 +6,7 @@
  */
 import { OptionError } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
-import type { ExclusiveLock } from '../locks/protocol-lock.ts';
+import type { ProtocolLock } from '../locks/protocol-lock.ts';
 import { type GroupHold, releaseAll } from './group-hold.ts';
 import type { Quest } from './group-lock.ts';
 import type { LockHold } from '../locks/hold.ts';
@@ -14,7 +14,7 @@ import { askForVote, isIdentified, mistrust, type Vote } from './quorum-member.t
 
 /** What the ballot needs to know of the lock it is about. */
 interface Electorate {
-  readonly members: readonly ExclusiveLock[];
+  readonly members: readonly ProtocolLock[];
   readonly needed: number;
   form(holds: readonly LockHold[]): GroupHold;
 }
@@ -23,7 +23,7 @@ function isTwice(votes: readonly Vote[], { runId, member }: Vote): boolean {
   return runId !== '' && votes.some((other) => other.member !== member && other.runId === runId);
 }
 
-export class Ballot {
+export class QuorumRound {
   readonly #electorate: Electorate;
   readonly #quest: Quest;
   readonly #votes: Vote[] = [];

@@ -9,8 +9,8 @@
  */
 import { classify } from '../outcome.ts';
 import { HoldfastError, OptionError, QuorumError } from '../errors.ts';
-import { Patience } from '../runtime/wait-budget.ts';
-import { Ballot } from './quorum-round.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
+import { QuorumRound } from './quorum-round.ts';
 import { GroupHold } from './group-hold.ts';
 import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
 import type { LockHold } from '../locks/hold.ts';
@@ -55,15 +55,15 @@ export class RedLock extends GroupLock {
       signal?.throwIfAborted();
       const form = (holds: readonly LockHold[]) =>
         new GroupHold(runtime, name, holds, needed, wish.maxHoldMs);
-      const result = await new Ballot({ members, needed, form }, quest).run();
+      const result = await new QuorumRound({ members, needed, form }, quest).run();
       if (result instanceof GroupHold) return result;
 
       this.#refuseHopeless(result);
       if (!hasLimit && this.#answered(result)) endsAt = Number.POSITIVE_INFINITY;
       const leftMs = endsAt - clock.now();
       if (leftMs <= 0) return this.#giveUp(result);
-      using patience = new Patience(clock, Math.min(pauseMs(attempt), leftMs), [signal]);
-      await patience.sleep();
+      using waitBudget = new WaitBudget(clock, Math.min(pauseMs(attempt), leftMs), [signal]);
+      await waitBudget.sleep();
     }
   }
 

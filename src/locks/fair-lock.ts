@@ -78,11 +78,11 @@ export class FairProtocol implements LockProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.#wire.granting.isOneCommand(this.key);
+    return this.#wire.grantSender.isOneCommand(this.key);
   }
 
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
-    const { granting, publish, fairWaitMs } = this.#wire;
+    const { grantSender, publish, fairWaitMs } = this.#wire;
     const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
     const args = {
       owner,
@@ -93,7 +93,7 @@ export class FairProtocol implements LockProtocol {
       publish,
       channel: this.#channel,
     };
-    const reply = await granting.lock(this, ACQUIRE, keys, args);
+    const reply = await grantSender.lock(this, ACQUIRE, keys, args);
     return reply.status === 'queued' ? { status: 'busy', remainingMs: reply.lookAgainMs } : reply;
   }
 

@@ -7,7 +7,7 @@
 import type { LockKindOptions } from '../client-options.ts';
 import { endedKey, tokenKey } from '../keys.ts';
 import { checkOptions } from '../options.ts';
-import { persist } from '../runtime/retry.ts';
+import { retry } from '../runtime/retry.ts';
 import type { AcquireAnswer, Claimed, Renew } from '../runtime/protocol.ts';
 import {
   fencedLockAcquire,
@@ -15,7 +15,7 @@ import {
   fencedLockLastToken,
   fencedLockReclaim,
 } from '../scripts/generated.ts';
-import { ExclusiveLock } from './protocol-lock.ts';
+import { ProtocolLock } from './protocol-lock.ts';
 import type { Reclaimed, ReclaimTerms } from './reclaiming.ts';
 import type { Hold } from './hold.ts';
 import type { Lock } from './lock.ts';
@@ -79,7 +79,7 @@ class FencedProtocol extends ReentrantProtocol {
   override acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
-    return this.wire.granting.lock(this, ACQUIRE, keys, args);
+    return this.wire.grantSender.lock(this, ACQUIRE, keys, args);
   }
 
   protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {
@@ -95,7 +95,7 @@ class FencedProtocol extends ReentrantProtocol {
   }
 }
 
-export class ExclusiveFencedLock extends ExclusiveLock<FencedHold> implements FencedLock {
+export class ExclusiveFencedLock extends ProtocolLock<FencedHold> implements FencedLock {
   readonly #lastToken: () => Promise<number>;
 
   constructor(context: LockContext, wire: Wire, name: string, renew: Renew, options?: FencedLockOptions) {
@@ -105,7 +105,7 @@ export class ExclusiveFencedLock extends ExclusiveLock<FencedHold> implements Fe
     const { runtime } = context;
     this.#lastToken = () => {
       runtime.assertOpen();
-      return persist(runtime.clock, runtime.commandTimeoutMs, `read the token of "${name}"`, () =>
+      return retry(runtime.clock, runtime.commandTimeoutMs, `read the token of "${name}"`, () =>
         protocol.lastToken(),
       );
     };

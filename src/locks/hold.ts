@@ -100,7 +100,7 @@ export class LockHold implements Hold, Entry {
 
   get signal(): AbortSignal {
     // After a blocked event loop the deadline may have passed without a timer that could tell.
-    this.#tenure?.isStillHeld();
+    this.#tenure?.checkDeadline();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#loss !== undefined) this.#controller.abort(this.#loss);

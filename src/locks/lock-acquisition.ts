@@ -3,7 +3,7 @@
  */
 import { DriverError } from '../errors.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
-import { bar, withdraw } from '../runtime/tombstone.ts';
+import { leaveTombstone, withdraw } from '../runtime/tombstone.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
 import { assertInTime, Tenure } from '../runtime/tenure.ts';
@@ -113,7 +113,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   }
 
   protected abandon(): void {
-    bar(this.runtime, this.#protocol, this.#owner, Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0));
+    leaveTombstone(this.runtime, this.#protocol, this.#owner, Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0));
   }
 
   /** Where the server keeps a queue, or a note of who waits, it has to be left. */

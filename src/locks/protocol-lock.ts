@@ -8,8 +8,8 @@ import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '..
 import { checkOptions } from '../options.ts';
 import type { Limits } from '../runtime/acquire.ts';
 import { Owner, Section } from '../runtime/owner.ts';
-import { EXPIRED, type Patience } from '../runtime/wait-budget.ts';
-import { persist } from '../runtime/retry.ts';
+import { EXPIRED, type WaitBudget } from '../runtime/wait-budget.ts';
+import { retry } from '../runtime/retry.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import { forceUnlock } from './force-unlock.ts';
@@ -35,7 +35,7 @@ function promised<T>(begin: () => Promise<T>): Promise<T> {
   }
 }
 
-export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
+export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   readonly name: string;
   /** @internal */
   readonly context: LockContext;
@@ -86,13 +86,13 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
     const section = new Section(parent?.owner ?? new Owner(clientId), parent);
 
     runtime.assertOpen();
-    using patience = runtime.patience(waitMs ?? Number.POSITIVE_INFINITY, signal);
+    using waitBudget = runtime.waitBudget(waitMs ?? Number.POSITIVE_INFINITY, signal);
     const { turns } = section.owner.interestIn(this.protocol.identity);
     // Another section of the same owner may be inside: the lock would let us in beside it, its turn does not.
     const takesTurns = !this.isShared;
-    if (takesTurns && !(await turns.enter(section, patience))) throw await this.#timeout(waitMs ?? 0);
+    if (takesTurns && !(await turns.enter(section, waitBudget))) throw await this.#timeout(waitMs ?? 0);
     try {
-      const leftMs = Math.max(0, patience.endsAt - runtime.clock.now());
+      const leftMs = Math.max(0, waitBudget.endsAt - runtime.clock.now());
       const hold = await this.#takeAgain(section.owner, wish, { waitMs: leftMs, signal });
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
       const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
@@ -125,7 +125,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
 
   async getHoldCount(options?: OwnerOption): Promise<number> {
     const tenure = this.#tenureFor(options);
-    if (tenure === undefined || !tenure.isStillHeld()) return 0;
+    if (tenure === undefined || !tenure.checkDeadline()) return 0;
     const { holder } = await this.#describe(tenure.owner);
     return holder === tenure.owner ? tenure.count : 0;
   }
@@ -148,9 +148,9 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   ): Promise<(() => void) | null> {
     const { identity } = this.protocol;
     if (this.isShared) return () => {};
-    using patience = this.context.runtime.patience(waitMs, signal);
+    using waitBudget = this.context.runtime.waitBudget(waitMs, signal);
     const { turns } = section.owner.interestIn(identity);
-    if (!(await turns.enter(section, patience))) return null;
+    if (!(await turns.enter(section, waitBudget))) return null;
     return () => {
       turns.leave(section);
       section.owner.settle(identity);
@@ -161,24 +161,24 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   async #takeAgain(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
     const { runtime } = this.context;
     runtime.assertOpen();
-    using patience = runtime.patience(waitMs, signal);
+    using waitBudget = runtime.waitBudget(waitMs, signal);
     const { identity } = this.protocol;
     // What it holds it can enter at once; only who begins must wait for one who is just beginning.
     const held = owner.tenureOf(identity);
-    let entered = held && (await this.#enter(held, wish, patience));
+    let entered = held && (await this.#enter(held, wish, waitBudget));
     if (entered !== undefined) return entered;
     // Not before: what is known of the lock may have been forgotten while the server was asked.
     const interest = owner.interestIn(identity);
     const visit = Symbol('visit');
-    if (!(await interest.gate.enter(visit, patience))) return null;
+    if (!(await interest.gate.enter(visit, waitBudget))) return null;
     try {
-      entered = interest.tenure && (await this.#enter(interest.tenure, wish, patience));
+      entered = interest.tenure && (await this.#enter(interest.tenure, wish, waitBudget));
       if (entered !== undefined) return entered;
       const remember = (tenure?: Tenure) => {
         interest.tenure = tenure;
         owner.settle(identity);
       };
-      const limits = { waitMs: Math.max(0, patience.endsAt - runtime.clock.now()), signal };
+      const limits = { waitMs: Math.max(0, waitBudget.endsAt - runtime.clock.now()), signal };
       return await new LockAcquisition(this, { owner, remember }, wish, limits.waitMs).take(limits);
     } finally {
       interest.gate.leave(visit);
@@ -187,7 +187,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** Enters a tenure once more; undefined when its last entry has just been taken back. */
-  async #enter(tenure: Tenure, wish: HoldOptions, patience: Patience): Promise<LockHold | undefined> {
+  async #enter(tenure: Tenure, wish: HoldOptions, waitBudget: WaitBudget): Promise<LockHold | undefined> {
     const { runtime } = this.context;
     const isWithoutToken = this.#fenced && tenure.token === undefined;
     if (!this.#reentrant || isWithoutToken) {
@@ -195,7 +195,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       const why = isWithoutToken ? 'is held by its owner as a lock without tokens' : undefined;
       if (tenure.count > 0) throw new ReentryError(this.name, why);
       // Being released this very moment: it can be taken anew after that.
-      await patience.wait(tenure.changed(), Number.POSITIVE_INFINITY);
+      await waitBudget.wait(tenure.changed(), Number.POSITIVE_INFINITY);
       return undefined;
     }
     const hold = new LockHold(runtime, this.name, wish);
@@ -203,7 +203,7 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
       return entered ? hold.standOn(tenure) : undefined;
     });
     try {
-      const entered = await patience.wait(entering, Number.POSITIVE_INFINITY);
+      const entered = await waitBudget.wait(entering, Number.POSITIVE_INFINITY);
       return entered === EXPIRED ? undefined : entered;
     } catch (error) {
       // Aborted while the server was being asked: the entry is taken back as soon as it is there.
@@ -240,6 +240,6 @@ export class ExclusiveLock<H extends Hold = Hold> implements Lock<H> {
   #describe(owner?: string): Promise<LockState> {
     this.context.runtime.assertOpen();
     const { clock, commandTimeoutMs } = this.context.runtime;
-    return persist(clock, commandTimeoutMs, `describe "${this.name}"`, () => this.protocol.describe(owner));
+    return retry(clock, commandTimeoutMs, `describe "${this.name}"`, () => this.protocol.describe(owner));
   }
 }

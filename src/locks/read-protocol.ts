@@ -82,7 +82,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     };
     // Looked up for every attempt: the owner may have become the writer while it waited here.
     const args = { owner, writer: this.heldAs('write')?.owner ?? '', leaseMs };
-    return this.wire.granting.lock(this, ACQUIRE, keys, args);
+    return this.wire.grantSender.lock(this, ACQUIRE, keys, args);
   }
 
   async enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'> {

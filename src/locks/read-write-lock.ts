@@ -6,10 +6,10 @@
  */
 import type { LockKindOptions } from '../client-options.ts';
 import { checkOptions } from '../options.ts';
-import { persist } from '../runtime/retry.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import { readWriteLockHolders } from '../scripts/generated.ts';
-import { ExclusiveLock } from './protocol-lock.ts';
+import { ProtocolLock } from './protocol-lock.ts';
 import { tenuresOf } from './force-unlock.ts';
 import type { Lock } from './lock.ts';
 import type { LockContext } from './lock-context.ts';
@@ -50,7 +50,7 @@ export interface ReadWriteRenewals {
   readonly write: Renew;
 }
 
-export class TwoSidedLock implements ReadWriteLock {
+export class ProtocolReadWriteLock implements ReadWriteLock {
   readonly name: string;
   readonly #context: LockContext;
   readonly #wire: Wire;
@@ -74,7 +74,7 @@ export class TwoSidedLock implements ReadWriteLock {
 
   readLock(): Lock {
     const protocol = new ReadProtocol(this.#wire, this.name, this.#renewals.read);
-    return new ExclusiveLock(this.#context, protocol, { reentrant: true, shared: true });
+    return new ProtocolLock(this.#context, protocol, { reentrant: true, shared: true });
   }
 
   writeLock(): Lock {
@@ -87,7 +87,7 @@ export class TwoSidedLock implements ReadWriteLock {
     runtime.assertOpen();
     const ask = () =>
       readWriteLockHolders.run(this.#wire.driver, { lock: this.#wire.rawName(this.name) }, {});
-    const reply = await persist(runtime.clock, runtime.commandTimeoutMs, `describe "${this.name}"`, ask);
+    const reply = await retry(runtime.clock, runtime.commandTimeoutMs, `describe "${this.name}"`, ask);
     return reply.status === 'free' ? [] : reply.holders;
   }
 
@@ -107,6 +107,6 @@ export class TwoSidedLock implements ReadWriteLock {
 
   #writeLock(style: WriteStyle): Lock {
     const protocol = new WriteProtocol(this.#wire, this.name, this.#renewals.write, style);
-    return new ExclusiveLock(this.#context, protocol, { reentrant: true });
+    return new ProtocolLock(this.#context, protocol, { reentrant: true });
   }
 }

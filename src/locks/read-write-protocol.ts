@@ -62,7 +62,7 @@ export abstract class ReadWriteProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.wire.granting.isOneCommand(this.key);
+    return this.wire.grantSender.isOneCommand(this.key);
   }
 
   /** Those of this side. With the writer go the read holds that only it can have. */
@@ -100,7 +100,7 @@ export abstract class ReadWriteProtocol {
   /** What the owner holds on either side; a hold that is lost counts no more. */
   protected heldAs(mode: Mode, owner: Owner | undefined = this.owner): Tenure | undefined {
     const tenure = owner?.tenureOf(this.identityOf(mode));
-    return tenure?.isStillHeld() ? tenure : undefined;
+    return tenure?.checkDeadline() ? tenure : undefined;
   }
 
   /**

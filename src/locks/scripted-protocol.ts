@@ -68,12 +68,12 @@ export abstract class ScriptedProtocol implements LockProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.wire.granting.isOneCommand(this.key);
+    return this.wire.grantSender.isOneCommand(this.key);
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
-    return this.wire.granting.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
+    return this.wire.grantSender.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
   }
 
   get writesOnce(): boolean {

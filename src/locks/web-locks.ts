@@ -9,7 +9,7 @@ import { checkName, checkOptions } from '../options.ts';
 import type { Report } from '../events.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { Hold } from './hold.ts';
-import type { TwoSidedLock } from './read-write-lock.ts';
+import type { ProtocolReadWriteLock } from './read-write-lock.ts';
 import { workHolding } from '../runtime/run-holding.ts';
 
 /** Whether a lock is held alone or together with others, as in the standard. */
@@ -50,7 +50,7 @@ export interface WebLockSnapshot {
 export interface WebLockContext {
   readonly clientId: string;
   readonly report: Report;
-  lock(name: string): TwoSidedLock;
+  lock(name: string): ProtocolReadWriteLock;
   owner(): Owner;
 }
 

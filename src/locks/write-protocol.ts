@@ -79,7 +79,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
       waiting: waitingWritersKey(this.key),
     };
     const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
-    const reply = await this.wire.granting.lock(this, ACQUIRE, keys, args);
+    const reply = await this.wire.grantSender.lock(this, ACQUIRE, keys, args);
     // The owner may have begun to read after this was begun.
     if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);
     return reply;
@@ -111,11 +111,11 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
 
   /** Bound to the holders that are there now, so that a copy that arrives late robs nobody else. */
   async #steal(owner: string, leaseMs: number, onStolen: (thief: string) => void): Promise<AcquireAnswer> {
-    const { driver, granting } = this.wire;
+    const { driver, grantSender } = this.wire;
     const found = await holdersScript.run(driver, { lock: this.key }, {});
     const robbed = found.status === 'free' ? [] : found.holders;
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
-    const stealing = granting.lock(this, STEAL, keys, { owner, leaseMs, robbed });
+    const stealing = grantSender.lock(this, STEAL, keys, { owner, leaseMs, robbed });
     const reply = await stealing.catch((error: unknown) => {
       // It was taken from them all the same, though too few replicas know for the thief to keep it.
       if (error instanceof ReplicationError) onStolen(owner);

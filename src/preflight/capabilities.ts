@@ -3,7 +3,7 @@
  * primaries the weakest counts.
  */
 import type { ChannelKind, Topology } from '../drivers/driver.ts';
-import type { ReplicaCensus, ReplicaWish } from '../requests/replica-census.ts';
+import type { ReplicaCounts, ReplicaWish } from '../requests/replica-counts.ts';
 import type { Persistence, ServerFacts } from './server-facts.ts';
 
 /** What was found out about the server, and what follows from it; null stands for what it does not tell. */
@@ -56,7 +56,7 @@ export interface Wishes {
 
 /** What was found out besides the facts of single servers. */
 export interface Experience {
-  readonly census: Pick<ReplicaCensus, 'refusal' | 'required'>;
+  readonly replicaCounts: Pick<ReplicaCounts, 'refusal' | 'required'>;
   /** How wake-ups travel. */
   readonly channels: ChannelKind;
   /** Whether the server refused to let us subscribe. */
@@ -96,10 +96,10 @@ interface Standing {
 }
 
 /** How the primary stands that does not tell, or else lacks the most replicas, or has the fewest. */
-function worstStanding(facts: readonly ServerFacts[], census: Experience['census']): Standing | undefined {
+function worstStanding(facts: readonly ServerFacts[], replicaCounts: Experience['replicaCounts']): Standing | undefined {
   const spare = ({ connected, required }: Standing) => (connected ?? Number.NEGATIVE_INFINITY) - required;
   return facts
-    .map(({ node, replicas }) => ({ connected: replicas, required: census.required(node, replicas ?? 0) }))
+    .map(({ node, replicas }) => ({ connected: replicas, required: replicaCounts.required(node, replicas ?? 0) }))
     .sort((one, other) => spare(one) - spare(other) || (one.connected ?? 0) - (other.connected ?? 0))[0];
 }
 
@@ -122,9 +122,9 @@ export function summarize(
   experience: Experience,
 ): Capabilities {
   const { library, topology, replicas, guard } = wishes;
-  const { census, channels, isDeaf } = experience;
+  const { replicaCounts, channels, isDeaf } = experience;
   const weakest = facts.find(({ mayEvictLocks }) => mayEvictLocks) ?? facts[0];
-  const standing = worstStanding(facts, census) ?? { connected: null, required: 0 };
+  const standing = worstStanding(facts, replicaCounts) ?? { connected: null, required: 0 };
   const isInfoAllowed = facts.every(({ info }) => info);
   return {
     library,
@@ -144,7 +144,7 @@ export function summarize(
     ),
     replicas: {
       ...standing,
-      obstacle: replicaObstacle(replicas, census.refusal, standing.connected !== null),
+      obstacle: replicaObstacle(replicas, replicaCounts.refusal, standing.connected !== null),
       stopsAlone: isInfoAllowed ? facts.every(({ goodReplicas }) => goodReplicas !== null) : null,
     },
     guard: { ...guard, obstacle: guardObstacle(facts) },

@@ -7,7 +7,7 @@ import type { Connection, Driver } from '../drivers/driver.ts';
 import { classify } from '../outcome.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { Report, WarningCode } from '../events.ts';
-import type { ReplicaCensus } from '../requests/replica-census.ts';
+import type { ReplicaCounts } from '../requests/replica-counts.ts';
 import type { WakeChannels } from '../runtime/wake-channels.ts';
 import type { Warnings } from '../telemetry/warnings.ts';
 import { type Capabilities, summarize, type Wishes } from './capabilities.ts';
@@ -22,7 +22,7 @@ export interface PreflightSettings {
   readonly report: Report;
   readonly warnings: Warnings;
   readonly wishes: Wishes;
-  readonly census: ReplicaCensus;
+  readonly replicaCounts: ReplicaCounts;
   readonly channels: WakeChannels;
   /** A key of ours in the slot of the given text. */
   keyFor(text: string): string;
@@ -116,7 +116,7 @@ export class Preflight implements CallWatch {
 
   /** Takes over what primaries have just said, and tells what is new. */
   learn(facts: readonly ServerFacts[]): void {
-    const { wishes, report, warnings, census, channels, onPrimary } = this.#settings;
+    const { wishes, report, warnings, replicaCounts, channels, onPrimary } = this.#settings;
     for (const one of facts) {
       const publishing = one.publishing ?? this.#facts.get(one.node)?.publishing;
       this.#facts.set(one.node, { ...one, publishing });
@@ -125,7 +125,7 @@ export class Preflight implements CallWatch {
     }
     const nodes = new Set(this.primaries.nodes());
     for (const node of [...this.#facts.keys()]) if (!nodes.has(node)) this.#facts.delete(node);
-    census.keepOnly(nodes);
+    replicaCounts.keepOnly(nodes);
 
     this.#unfitness = unfitnessOf([...this.#facts.values()], wishes);
     if (this.#unfitness !== undefined) return;
@@ -158,9 +158,9 @@ export class Preflight implements CallWatch {
   }
 
   #summary(): Capabilities {
-    const { wishes, warnings, census, channels } = this.#settings;
+    const { wishes, warnings, replicaCounts, channels } = this.#settings;
     const isDeaf = warnings.has('HOLDFAST_NO_SUBSCRIBE');
-    return summarize([...this.#facts.values()], wishes, { census, channels: channels.kind, isDeaf });
+    return summarize([...this.#facts.values()], wishes, { replicaCounts, channels: channels.kind, isDeaf });
   }
 
   #lookSoon(manner: Manner): void {
@@ -192,28 +192,28 @@ export class Preflight implements CallWatch {
 
   /** Where it was refused, and on one of the servers that are new. */
   async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
-    const { wishes, census, warnings } = this.#settings;
+    const { wishes, replicaCounts, warnings } = this.#settings;
     const isWanted = ({ replicas }: ServerFacts) => wishes.replicas !== 'auto' || (replicas ?? 0) > 0;
     const isNew = ({ node, replicationId }: ServerFacts) =>
       this.#facts.get(node)?.replicationId !== replicationId;
     const wanted = wishes.replicas === 0 ? [] : facts.filter(isWanted);
     const [first] = wanted.filter(isNew);
-    const doubtful = wanted.filter((one) => one === first || census.isRefused(one.node));
+    const doubtful = wanted.filter((one) => one === first || replicaCounts.isRefused(one.node));
     await Promise.all(doubtful.map(({ node }) => this.#tryWaitAt(node)));
     // An acquisition may have said so. What is still wrong is said again.
-    if (doubtful.length > 0 && census.refusal === null) warnings.forget('HOLDFAST_NO_REPLICAS');
+    if (doubtful.length > 0 && replicaCounts.refusal === null) warnings.forget('HOLDFAST_NO_REPLICAS');
   }
 
   /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
   async #tryWaitAt(node: string): Promise<void> {
-    const { driver, wishes, census } = this.#settings;
+    const { driver, wishes, replicaCounts } = this.#settings;
     let connection: Connection | undefined;
     try {
       connection = await driver.openConnection(node, { onMessage() {}, onDown() {} });
       await connection.send(['WAIT', '0', '1']);
-      census.allowed(node);
+      replicaCounts.allowed(node);
     } catch (error) {
-      if (classify(error) === 'refused') census.refused(node, error);
+      if (classify(error) === 'refused') replicaCounts.refused(node, error);
       // What could not be found out will be, by the first acquisition.
       else if (wishes.replicas !== 'auto') throw error;
     } finally {

@@ -8,7 +8,7 @@
 import type { Driver } from '../drivers/driver.ts';
 import { classify } from '../outcome.ts';
 import { ReplicationError } from '../errors.ts';
-import type { Acknowledgement } from './replica-acks.ts';
+import type { ReplicaAcks } from './replica-acks.ts';
 import type { Guard } from './guard.ts';
 import type { guardCheck } from '../scripts/generated.ts';
 import type { Script } from '../scripts/script.ts';
@@ -42,15 +42,15 @@ export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
 /** Which answers grant something; after the others, there is nothing to acknowledge. */
 const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
 
-export class Granting {
+export class GrantSender {
   readonly #driver: Runner;
-  readonly #acknowledgement: Acknowledgement | undefined;
+  readonly #replicaAcks: ReplicaAcks | undefined;
   readonly #guard: Guard | undefined;
 
   /** @param acknowledgement left out where no replica is asked */
-  constructor(driver: Runner, acknowledgement?: Acknowledgement, guard?: Guard) {
+  constructor(driver: Runner, replicaAcks?: ReplicaAcks, guard?: Guard) {
     this.#driver = driver;
-    this.#acknowledgement = acknowledgement;
+    this.#replicaAcks = replicaAcks;
     this.#guard = guard;
   }
 
@@ -85,7 +85,7 @@ export class Granting {
 
   /** Whether a grant of this key is one command at present, and no replica is waited for behind it. */
   isOneCommand(key: string): boolean {
-    return this.#acknowledgement?.isNoneNeeded(key) ?? true;
+    return this.#replicaAcks?.isNoneNeeded(key) ?? true;
   }
 
   /**
@@ -106,38 +106,38 @@ export class Granting {
     place: Place,
     grant: (runner: Runner) => Promise<Reply>,
   ): Promise<Reply> {
-    const acknowledgement = this.#acknowledgement;
-    const needed = acknowledgement?.needed(place.key) ?? 0;
-    if (acknowledgement === undefined || needed === 0) return grant(this.#driver);
-    return this.#waitedFor(acknowledgement, place, needed, grant);
+    const replicaAcks = this.#replicaAcks;
+    const needed = replicaAcks?.needed(place.key) ?? 0;
+    if (replicaAcks === undefined || needed === 0) return grant(this.#driver);
+    return this.#waitedFor(replicaAcks, place, needed, grant);
   }
 
   async #waitedFor<Reply extends { status: string }>(
-    acknowledgement: Acknowledgement,
+    replicaAcks: ReplicaAcks,
     place: Place,
     counting: number | Promise<number>,
     grant: (runner: Runner) => Promise<Reply>,
   ): Promise<Reply> {
     const needed = await counting;
     if (needed === 0) return grant(this.#driver);
-    const sending = acknowledgement.sending(place.key, needed);
+    const sending = replicaAcks.sending(place.key, needed);
     let reply: Reply;
     try {
       reply = await grant(sending);
     } catch (error) {
       // Connections of our own cannot be had from a client that does not tell how it connects. Nothing was sent.
       const isHopeless = sending.isUndelivered && classify(error) === 'refused';
-      if (isHopeless && acknowledgement.giveUp(place.key, error)) return grant(this.#driver);
+      if (isHopeless && replicaAcks.giveUp(place.key, error)) return grant(this.#driver);
       throw error;
     }
     if (GRANTS.has(reply.status)) {
-      await this.#confirm(acknowledgement, place, needed, sending.acknowledged());
+      await this.#confirm(replicaAcks, place, needed, sending.acknowledged());
     }
     return reply;
   }
 
   async #confirm(
-    acknowledgement: Acknowledgement,
+    replicaAcks: ReplicaAcks,
     { name, key }: Place,
     needed: number,
     acknowledged: Promise<number>,
@@ -146,13 +146,13 @@ export class Granting {
     try {
       replicas = await acknowledged;
     } catch (cause) {
-      if (classify(cause) === 'refused' && acknowledgement.giveUp(key, cause)) return;
+      if (classify(cause) === 'refused' && replicaAcks.giveUp(key, cause)) return;
       throw new ReplicationError(name, 0, needed, { cause });
     }
     if (replicas >= needed) return;
     let neededNow: number;
     try {
-      neededNow = await acknowledgement.neededNow(key);
+      neededNow = await replicaAcks.neededNow(key);
     } catch (cause) {
       // Whatever kept the question from being asked, the grant has happened.
       throw new ReplicationError(name, replicas, needed, { cause });

@@ -36,7 +36,7 @@ class Batch {
 }
 
 /** The connection to one server, and what waits to be sent on it. */
-export class Courier {
+export class ReplicatedConnection {
   readonly #open: (onDown: () => void) => Promise<Connection>;
   readonly #timeoutMs: number;
   #connection: Promise<Connection> | undefined;
@@ -110,13 +110,13 @@ export class Courier {
 
 /** One way to run a script whose writes are waited for: a `ScriptRunner` that knows who has what it wrote. */
 export class Sending {
-  readonly #courier: Courier;
+  readonly #replicatedConnection: ReplicatedConnection;
   readonly #needed: number;
   readonly #onError: (error: unknown) => void;
   #batch: Batch | undefined;
 
-  constructor(courier: Courier, needed: number, onError: (error: unknown) => void) {
-    this.#courier = courier;
+  constructor(replicatedConnection: ReplicatedConnection, needed: number, onError: (error: unknown) => void) {
+    this.#replicatedConnection = replicatedConnection;
     this.#needed = needed;
     this.#onError = onError;
   }
@@ -140,7 +140,7 @@ export class Sending {
   }
 
   #send(args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    const { reply, batch } = this.#courier.send(args, this.#needed);
+    const { reply, batch } = this.#replicatedConnection.send(args, this.#needed);
     this.#batch = batch;
     reply.catch(this.#onError);
     return reply;

@@ -9,10 +9,10 @@ import { endedKey } from '../keys.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { serverTime } from '../clock.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
-import { persist } from '../runtime/retry.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type Answers, UNANSWERED_MS } from './answers.ts';
-import type { Crowds } from '../counters/parallel-first-try.ts';
+import type { FirstTries } from '../counters/parallel-first-try.ts';
 import type { Wire } from './wire.ts';
 
 /** What all synchronizers of a client share. */
@@ -21,7 +21,7 @@ export interface SynchronizerContext {
   readonly numbers: OwnerNumbers;
   readonly wire: Wire;
   readonly answers: Answers;
-  readonly crowds: Crowds;
+  readonly firstTries: FirstTries;
 }
 
 /** What requests need of it; locks have that too. */
@@ -53,7 +53,7 @@ export class Requests {
   /** Asks without changing anything. */
   read<T>(verb: string, call: () => Promise<T>): Promise<T> {
     this.#context.runtime.assertOpen();
-    return this.#persist(verb, call);
+    return this.#retry(verb, call);
   }
 
   /** Changes something once, or says that it is not known whether it did. */
@@ -95,7 +95,7 @@ export class Requests {
 
   async #changeOnce<T>(verb: string, memory: Memory, call: (memory: Memory) => Promise<T>): Promise<T> {
     let attempts = 0;
-    const reply = await this.#persist(verb, () => {
+    const reply = await this.#retry(verb, () => {
       attempts += 1;
       return call(memory);
     });
@@ -104,14 +104,14 @@ export class Requests {
     return reply;
   }
 
-  #persist<T>(verb: string, call: () => Promise<T>): Promise<T> {
+  #retry<T>(verb: string, call: () => Promise<T>): Promise<T> {
     const { clock, commandTimeoutMs } = this.#context.runtime;
-    return persist(clock, commandTimeoutMs, `${verb} "${this.#name}"`, call);
+    return retry(clock, commandTimeoutMs, `${verb} "${this.#name}"`, call);
   }
 
   #settle(verb: string, since: number, call: () => Promise<unknown>): void {
-    const { clock, settler } = this.#context.runtime;
+    const { clock, backgroundRetry } = this.#context.runtime;
     const leftMs = since + UNANSWERED_MS - serverTime(clock);
-    settler.settle(`${verb} "${this.#name}"`, leftMs, call);
+    backgroundRetry.settle(`${verb} "${this.#name}"`, leftMs, call);
   }
 }

@@ -3,12 +3,12 @@
  */
 import type { Driver } from '../drivers/driver.ts';
 import type { Guard } from './guard.ts';
-import type { Granting } from './grant-sender.ts';
+import type { GrantSender } from './grant-sender.ts';
 
 export interface Wire {
   readonly driver: Pick<Driver, 'eval' | 'evalSha'>;
   /** What grants something goes this way, everything else by the driver. */
-  readonly granting: Granting;
+  readonly grantSender: GrantSender;
   /** Left out where the server's word is final. */
   readonly guard?: Guard | undefined;
   /** The command that wakes waiters: SPUBLISH where Redisson uses sharded channels. */

@@ -10,7 +10,7 @@ import { Backoff } from './backoff.ts';
 import { type Clock, serverTime } from '../clock.ts';
 import type { Report } from '../events.ts';
 
-export class Settler {
+export class BackgroundRetry {
   readonly #clock: Clock;
   readonly #report: Report;
   readonly #tasks = new Set<Promise<void>>();

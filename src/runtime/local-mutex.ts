@@ -3,14 +3,14 @@
  *
  * Who may pass beside those already inside is for a rule to say. Giving up the wait leaves nothing behind.
  */
-import { EXPIRED, type Patience } from './wait-budget.ts';
+import { EXPIRED, type WaitBudget } from './wait-budget.ts';
 
 interface Waiter<T> {
   readonly who: T;
   readonly pass: () => void;
 }
 
-export class Turnstile<T> {
+export class LocalMutex<T> {
   readonly #mayJoin: (innermost: T, who: T) => boolean;
   readonly #inside: T[] = [];
   readonly #waiting = new Set<Waiter<T>>();
@@ -25,7 +25,7 @@ export class Turnstile<T> {
   }
 
   /** Answers whether it is inside; false when patience ran out first. Who came in must leave. */
-  async enter(who: T, patience: Patience): Promise<boolean> {
+  async enter(who: T, waitBudget: WaitBudget): Promise<boolean> {
     if (this.#isOpenTo(who)) {
       this.#inside.push(who);
       return true;
@@ -37,7 +37,7 @@ export class Turnstile<T> {
     const waiter = { who, pass };
     this.#waiting.add(waiter);
     try {
-      return (await patience.wait(passed)) !== EXPIRED || this.#inside.includes(who);
+      return (await waitBudget.wait(passed)) !== EXPIRED || this.#inside.includes(who);
     } catch (error) {
       // Let in and aborted in the same moment: the place goes to the next.
       if (this.#inside.includes(who)) this.leave(who);

@@ -10,7 +10,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Tenure } from './tenure.ts';
-import { Turnstile } from './local-mutex.ts';
+import { LocalMutex } from './local-mutex.ts';
 
 /** Hands out the owner fields of one client. */
 export class OwnerNumbers {
@@ -32,8 +32,8 @@ interface Interest {
   /** Held, or lost and not yet taken back by all its entries. */
   tenure: Tenure | undefined;
   /** Acquiring, re-entering: one after the other, so that the second finds what the first got. */
-  readonly gate: Turnstile<symbol>;
-  readonly turns: Turnstile<Section>;
+  readonly gate: LocalMutex<symbol>;
+  readonly turns: LocalMutex<Section>;
 }
 
 /**
@@ -62,8 +62,8 @@ export class Owner {
     if (interest === undefined) {
       interest = {
         tenure: undefined,
-        gate: new Turnstile(() => false),
-        turns: new Turnstile((innermost, section) => section.isInside(innermost)),
+        gate: new LocalMutex(() => false),
+        turns: new LocalMutex((innermost, section) => section.isInside(innermost)),
       };
       this.#interests.set(lock, interest);
     }

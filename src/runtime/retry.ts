@@ -14,7 +14,7 @@ import { type Clock, serverTime } from '../clock.ts';
  * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts: the server
  * forgets answers meanwhile.
  */
-export function persist<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
+export function retry<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
   return repeat(clock, budgetMs, what, call);
 }
 
@@ -22,7 +22,7 @@ export function persist<T>(clock: Clock, budgetMs: number, what: string, call: (
  * The same for a single command that has just been sent, and ends within the budget by itself: nothing is set up unless
  * it fails, and `callAfter` then says what to repeat.
  */
-export function persistCommand<T>(
+export function retryCommand<T>(
   clock: Clock,
   budgetMs: number,
   what: string,

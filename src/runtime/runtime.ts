@@ -8,9 +8,9 @@ import { slotOf } from '../slots.ts';
 import { type Clock, LeaseClock } from '../clock.ts';
 import type { Report, WarningCode } from '../events.ts';
 import { Line } from './line.ts';
-import { Patience } from './wait-budget.ts';
+import { WaitBudget } from './wait-budget.ts';
 import { type Peek, Poller } from './poller.ts';
-import { Settler } from './background-retry.ts';
+import { BackgroundRetry } from './background-retry.ts';
 import type { Tenure } from './tenure.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { WakeHub } from './wake-hub.ts';
@@ -54,7 +54,7 @@ export class Runtime {
   readonly passOnWithin: PassOn | false;
   readonly report: Report;
   readonly hub: WakeHub;
-  readonly settler: Settler;
+  readonly backgroundRetry: BackgroundRetry;
   readonly watchdog: Watchdog;
   /** Calls that end when the client closes: what is being acquired, and work that keeps what no lease would end. */
   readonly underWay = new LinkedList<Interruptible>();
@@ -76,7 +76,7 @@ export class Runtime {
     this.report = report;
     this.hub = new WakeHub(settings);
     this.#poller = new Poller(clock, settings.peek, (key) => this.slotOf(key));
-    this.settler = new Settler(clock, report);
+    this.backgroundRetry = new BackgroundRetry(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
   }
 
@@ -100,8 +100,8 @@ export class Runtime {
   }
 
   /** The patience of one call, which also ends when the client closes. To be disposed of. */
-  patience(waitMs: number, signal: AbortSignal | undefined): Patience {
-    return new Patience(this.clock, waitMs, [this.#closing.signal, signal]);
+  waitBudget(waitMs: number, signal: AbortSignal | undefined): WaitBudget {
+    return new WaitBudget(this.clock, waitMs, [this.#closing.signal, signal]);
   }
 
   /** The line of that id; or a line for one, where the server queues. */
@@ -146,12 +146,12 @@ export class Runtime {
     for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
     await new Promise<void>((resolve) => {
       const cancel = this.clock.after(this.commandTimeoutMs, resolve);
-      void this.settler.drained().then(() => {
+      void this.backgroundRetry.drained().then(() => {
         cancel();
         resolve();
       });
     });
-    this.settler.close();
+    this.backgroundRetry.close();
     this.watchdog.close();
     this.hub.close();
     await this.driver.close();

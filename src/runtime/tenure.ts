@@ -8,10 +8,10 @@
 import { mayHaveRun } from '../outcome.ts';
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
-import { bar, barMs } from './tombstone.ts';
+import { leaveTombstone, tombstoneMs } from './tombstone.ts';
 import type { CancelTimer } from '../clock.ts';
 import { Lease } from './lease.ts';
-import { persist, persistCommand } from './retry.ts';
+import { retry, retryCommand } from './retry.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -141,7 +141,7 @@ export class Tenure {
 
   /** @throws LeaseLostError when it is lost, also when nothing has noticed yet because the process slept */
   assertHeld(): void {
-    this.isStillHeld();
+    this.checkDeadline();
     if (this.#lost !== undefined) throw this.#lost;
   }
 
@@ -153,7 +153,7 @@ export class Tenure {
   /** A lease that was asked for at `sentAt` has been confirmed. */
   prolonged(sentAt: number, leaseMs: number): void {
     this.#lease.confirmed(sentAt, leaseMs);
-    if (this.isStillHeld()) {
+    if (this.checkDeadline()) {
       this.#lease.relyOn(sentAt, leaseMs);
       this.#suspendedMs = this.#runtime.leaseClock.suspendedMs;
       this.renewalFailing = false;
@@ -201,7 +201,7 @@ export class Tenure {
    */
   async reclaim(): Promise<boolean> {
     const { guarded } = this.protocol;
-    if (guarded !== undefined && this.isStillHeld()) {
+    if (guarded !== undefined && this.checkDeadline()) {
       const sentAt = this.#runtime.leaseClock.sendTime();
       const leaseMs = this.isRenewed ? this.#runtime.watchdogMs : this.leaseLeftMs;
       this.asked(sentAt, leaseMs);
@@ -225,7 +225,7 @@ export class Tenure {
     const renew = () => this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]);
     const [held] = await this.#ask(`extend "${this.protocol.name}"`, async () => {
       const renewed = await renew();
-      const isForgotten = renewed[0] !== 1 && this.protocol.guarded !== undefined && this.isStillHeld();
+      const isForgotten = renewed[0] !== 1 && this.protocol.guarded !== undefined && this.checkDeadline();
       return isForgotten && (await this.reclaim()) ? renew() : renewed;
     });
     if (held === 1) this.prolonged(sentAt, leaseMs);
@@ -248,7 +248,7 @@ export class Tenure {
    */
   leave(entry: Entry): Promise<boolean> {
     // From here on the entry no longer counts as held, whatever the server answers and when.
-    const heldUntilNow = this.isStillHeld();
+    const heldUntilNow = this.checkDeadline();
     this.#entries = this.#entries.filter((other) => other !== entry);
     if (!heldUntilNow) return this.count > 0 ? Promise.resolve(false) : this.#release();
     if (this.count === 0 && this.#changing === undefined) {
@@ -324,7 +324,7 @@ export class Tenure {
   }
 
   /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
-  isStillHeld(now: number = this.#runtime.leaseClock.now()): boolean {
+  checkDeadline(now: number = this.#runtime.leaseClock.now()): boolean {
     if (this.#state !== 'held') return false;
     const { deadline } = this;
     if (now < deadline) return true;
@@ -349,13 +349,13 @@ export class Tenure {
     this.#cancelDeadline = this.#runtime.clock.inBackground(Math.max(0, leftMs), () => {
       this.#cancelDeadline = undefined;
       // A renewal may have moved the deadline meanwhile.
-      if (this.isStillHeld() && (!this.isRenewed || this.#isRenewalOverdue)) this.mindDeadline();
+      if (this.checkDeadline() && (!this.isRenewed || this.#isRenewalOverdue)) this.mindDeadline();
     });
   }
 
   /** The machine slept, and a timer that was set before would come too late by as much. */
   awoke(now: number): void {
-    if (!this.isStillHeld(now)) return;
+    if (!this.checkDeadline(now)) return;
     this.#cancelDeadline?.();
     this.#cancelDeadline = undefined;
     this.mindDeadline();
@@ -387,7 +387,7 @@ export class Tenure {
       return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
       // The count is set to what it is by then; after the last release there is nothing to set.
-      this.#runtime.settler.settle(what, this.#lease.longestMs, async () => this.isHeld && leave());
+      this.#runtime.backgroundRetry.settle(what, this.#lease.longestMs, async () => this.isHeld && leave());
       throw error;
     }
   }
@@ -407,14 +407,14 @@ export class Tenure {
     this.#state = 'over';
     this.#stopTimers();
     const { isPassedOn, line, name } = this.protocol;
-    const { settler } = this.#runtime;
+    const { backgroundRetry } = this.#runtime;
     const waiting = isPassedOn ? this.#runtime.lineOf(line) : undefined;
     waiting?.releasing();
-    settler.began();
+    backgroundRetry.began();
     const ended = (answer?: ReleaseAnswer) => {
       // Not before: an owner that takes it again while it is being released waits for that.
       this.#whenOver?.();
-      settler.ended();
+      backgroundRetry.ended();
       if (waiting === undefined) this.#runtime.look(line);
       else waiting.released(answer);
     };
@@ -439,7 +439,7 @@ export class Tenure {
     const { clock, commandTimeoutMs } = this.#runtime;
     const what = `release "${protocol.name}"`;
     // A late copy of the attempt that was granted at the second try must not take the lock anew.
-    const rememberMs = this.#doubtful ? barMs(this.#lease.longestMs) : this.#runtime.rememberMs;
+    const rememberMs = this.#doubtful ? tombstoneMs(this.#lease.longestMs) : this.#runtime.rememberMs;
     const end = () => protocol.end(owner, rememberMs);
     if (guarded !== undefined) {
       return this.#ask(what, async () => {
@@ -450,7 +450,7 @@ export class Tenure {
     }
     const isPlain = protocol.writesOnce === true && !this.#doubtful;
     if (!isPlain || protocol.release === undefined)
-      return persistCommand(clock, commandTimeoutMs, what, end(), () => end);
+      return retryCommand(clock, commandTimeoutMs, what, end(), () => end);
     // No copy of its commands can come, so the server need not remember that they are over. Should the answer be lost,
     // the hold is ended for good: gone before its lease was over, it can only have been released the first time.
     const endForGood = async () => {
@@ -458,17 +458,17 @@ export class Tenure {
       const isBeforeItsEnd = this.#runtime.leaseClock.now() < this.#lease.leaseEndsAt;
       return answer === 'lost' && isBeforeItsEnd ? 'released' : answer;
     };
-    return persistCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
+    return retryCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
       mayHaveRun(error) ? endForGood : end,
     );
   }
 
   #releaseInBackground(): void {
-    bar(this.#runtime, this.protocol, this.owner, this.#lease.longestMs);
+    leaveTombstone(this.#runtime, this.protocol, this.owner, this.#lease.longestMs);
   }
 
   #ask<T>(what: string, call: () => Promise<T>): Promise<T> {
-    return persist(this.#runtime.clock, this.#runtime.commandTimeoutMs, what, call);
+    return retry(this.#runtime.clock, this.#runtime.commandTimeoutMs, what, call);
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {

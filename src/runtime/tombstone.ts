@@ -11,18 +11,18 @@ import type { Runtime } from './runtime.ts';
 export const LATE_MS = 60_000;
 
 /** How long an owner stays barred whose commands may still be on their way: no less than what they could take. */
-export function barMs(leaseMs: number): number {
+export function tombstoneMs(leaseMs: number): number {
   return Math.min(leaseMs + LATE_MS, Number.MAX_SAFE_INTEGER);
 }
 
-export function bar(runtime: Runtime, protocol: TenureProtocol, owner: string, leaseMs: number): void {
-  runtime.settler.settle(`release "${protocol.name}"`, leaseMs, () => protocol.end(owner, barMs(leaseMs)));
+export function leaveTombstone(runtime: Runtime, protocol: TenureProtocol, owner: string, leaseMs: number): void {
+  runtime.backgroundRetry.settle(`release "${protocol.name}"`, leaseMs, () => protocol.end(owner, tombstoneMs(leaseMs)));
 }
 
 /** Takes an owner that gave up, and whose attempts are all answered, out of the queue that the server keeps. */
 export function withdraw(runtime: Runtime, protocol: LockProtocol, owner: string): void {
   if (protocol.queueMs === undefined) return;
-  runtime.settler.settle(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
+  runtime.backgroundRetry.settle(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
     protocol.end(owner, runtime.rememberMs),
   );
 }

@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts';
 /** What a wait answers when its time is over. */
 export const EXPIRED = Symbol('expired');
 
-export class Patience {
+export class WaitBudget {
   readonly #clock: Clock;
   readonly #signals: AbortSignal[] = [];
   readonly #forget: (() => void)[] = [];

@@ -138,7 +138,7 @@ export class Watchdog {
       if (tenure.renewalDueAt > dueBy || taken === SLICE) break;
       taken += 1;
       // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
-      if (!tenure.isStillHeld(leaseNow)) continue;
+      if (!tenure.checkDeadline(leaseNow)) continue;
       if (tenure.renewalPlace !== undefined) this.#due.remove(tenure.renewalPlace);
       this.#renewing.add(tenure);
       if (!tenure.isRenewed) {
@@ -180,7 +180,7 @@ export class Watchdog {
         return;
       } catch (error) {
         cancelOverdue();
-        tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.isStillHeld());
+        tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.checkDeadline());
         for (const tenure of tenures) this.#tellRisk(tenure, error);
         if (tenures.length > 1 && (classify(error) === 'refused' || isSlotMoving(error))) {
           // One key the server refuses must not take the others with it, nor must one that has moved already.

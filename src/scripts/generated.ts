@@ -1853,14 +1853,14 @@ return { 'released', announced }
 /** Ends several permits for good, all or none: when one is missing or its time is over, nothing is changed. */
 export const permitSemaphoreReleaseAll = defineScript<
   { permits: string; timeouts: string; answer: string; ended: readonly string[] },
-  { publish: string; channel: string; rememberMs: number; barMs: number; ids: readonly Buffer[] },
+  { publish: string; channel: string; rememberMs: number; tombstoneMs: number; ids: readonly Buffer[] },
   | { status: 'released'; count: number; announced: number }
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: '35f7e4c5e6fb65494b5d6ef37e56f7b7fc61f452',
+  sha1: 'b65689e24766a93d3e81264cd423ea343f9f11dd',
   keys: ({ permits, timeouts, answer, ended }) => [permits, timeouts, answer, ...ended],
-  args: ({ publish, channel, rememberMs, barMs, ids }) => [publish, channel, ms(rememberMs), integer(barMs), ...ids],
+  args: ({ publish, channel, rememberMs, tombstoneMs, ids }) => [publish, channel, ms(rememberMs), integer(tombstoneMs), ...ids],
   replies: {
     released: [['count', 'integer'], ['announced', 'integer']],
     refused: [],
@@ -1868,7 +1868,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   source: fullMemory + remember + now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts, answer = KEYS[1], KEYS[2], KEYS[3]
 local ended = {}
 for i = 4, #KEYS do ended[i - 3] = KEYS[i] end
-local publish, channel, rememberMs, barMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local publish, channel, rememberMs, tombstoneMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local ids = {}
 for i = 5, #ARGV do ids[i - 4] = ARGV[i] end
 if #ids == 0 or #ids ~= #ended then
@@ -1894,7 +1894,7 @@ reclaim(permits, timeouts, now, publish, channel)
 local count = 0
 for i, id in ipairs(ids) do
   count = count + redis.call('ZREM', timeouts, id)
-  bar(ended[i], barMs)
+  bar(ended[i], tombstoneMs)
 end
 local announced = 1
 if redis.call('EXISTS', permits) == 1 then

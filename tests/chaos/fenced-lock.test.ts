@@ -7,7 +7,7 @@ import { join as pathOf } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import initSqlJs from 'sql.js';
 import { describe, expect, it, vi } from 'vitest';
-import { type Holdfast, MemoryGuard, StaleTokenError, sqlGuard } from '../../src/index.ts';
+import { type Holdfast, MemoryFence, StaleTokenError, sqlFence } from '../../src/index.ts';
 import { fencedLockAcquire, fencedRegisterWrite } from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { spawnChild } from '../harness/child.ts';
@@ -154,7 +154,7 @@ describeWithProcess('the server loses data', () => {
     const name = randomName();
     const client = await join('Holdfast.connect', server, { watchdogMs: 1_500 });
     const hold = await client.getFencedLock(name).lock();
-    const guard = new MemoryGuard();
+    const guard = new MemoryFence();
     guard.admit(name, hold.token);
     const told = aborted(hold.signal);
     await server.command('FLUSHALL');
@@ -229,8 +229,8 @@ async function ownNumbers() {
   const db = new Database();
   db.run('CREATE TABLE number (id INTEGER PRIMARY KEY, value INTEGER, fence_token INTEGER)');
   db.run('INSERT INTO number VALUES (1, 0, NULL)');
-  const sql = sqlGuard(':token');
-  const guard = new MemoryGuard();
+  const sql = sqlFence(':token');
+  const guard = new MemoryFence();
   let [inMemory, unguarded] = [0, 0];
   const inTable = () => Number(db.exec('SELECT value FROM number')[0]?.values[0]?.[0]);
   return {

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openDriver } from '../../src/drivers/connect.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
-import { ReplicaCensus } from '../../src/requests/replica-census.ts';
+import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { WakeChannels } from '../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
@@ -29,7 +29,7 @@ async function setUp() {
       replicas: 'auto',
       guard: { on: false, graceMs: REPEAT_MS },
     },
-    census: new ReplicaCensus({ clock, wish: 'auto', expected: 0 }),
+    replicaCounts: new ReplicaCounts({ clock, wish: 'auto', expected: 0 }),
     channels: new WakeChannels('plain'),
     keyFor: (text) => text,
     onPrimary: () => {},

@@ -130,7 +130,7 @@ const CASES: Case[] = [
       permitSemaphoreReleaseAll.run(
         driver,
         { ...permits, ended: ['ended'] },
-        { barMs: 40_000, ids: [permit], ...loud },
+        { tombstoneMs: 40_000, ids: [permit], ...loud },
       ),
   },
 ];

@@ -46,7 +46,7 @@ function release(name: string, id: Buffer, request: string, connection = bench.c
 function releaseAll(name: string, request: string, ids: Buffer[]) {
   const ended = ids.map((id) => endedOf(name, id));
   const keys = { ...keysOf(name), answer: answerOf(name, request), ended };
-  const args = { ...wake(name), rememberMs: 400_000, barMs: 40_000, ids };
+  const args = { ...wake(name), rememberMs: 400_000, tombstoneMs: 40_000, ids };
   return bench.run(permitSemaphoreReleaseAll, keys, args);
 }
 

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from '../../src/keys.ts';
 import { FairProtocol } from '../../src/locks/fair-lock.ts';
-import { Granting } from '../../src/requests/grant-sender.ts';
+import { GrantSender } from '../../src/requests/grant-sender.ts';
 import type { Wire } from '../../src/requests/wire.ts';
 import { Guard } from '../../src/requests/guard.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
@@ -264,7 +264,7 @@ describe('the fair lock and its model', () => {
         const guard = new Guard({ clock: new ManualClock(), graceMs: GRACE_MS, driver: place });
         const wireOver = (connection: RawConnection): Wire => ({
           driver: rawDriver(connection),
-          granting: new Granting(rawDriver(connection), undefined, guard),
+          grantSender: new GrantSender(rawDriver(connection), undefined, guard),
           guard,
           writesOnce: true,
           isHeardByAll: true,

@@ -7,9 +7,9 @@ import {
   type Hold,
   type Holdfast,
   type Lock,
-  MemoryGuard,
-  type SqlGuard,
-  sqlGuard,
+  MemoryFence,
+  type SqlFence,
+  sqlFence,
 } from '../../src/index.ts';
 
 export async function tokens(client: Holdfast): Promise<void> {
@@ -69,9 +69,9 @@ export async function guards(client: Holdfast): Promise<void> {
   // @ts-expect-error: a value is text
   await register.write(7, 7);
 
-  expectTypeOf(new MemoryGuard().admit('name', 7)).toBeVoid();
+  expectTypeOf(new MemoryFence().admit('name', 7)).toBeVoid();
   // @ts-expect-error: a token is a number
-  new MemoryGuard().admit('name', '7');
-  expectTypeOf(sqlGuard('$1')).toEqualTypeOf<SqlGuard>();
-  expectTypeOf<SqlGuard>().toEqualTypeOf<{ readonly set: string; readonly where: string }>();
+  new MemoryFence().admit('name', '7');
+  expectTypeOf(sqlFence('$1')).toEqualTypeOf<SqlFence>();
+  expectTypeOf<SqlFence>().toEqualTypeOf<{ readonly set: string; readonly where: string }>();
 }

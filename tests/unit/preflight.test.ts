@@ -5,7 +5,7 @@ import type { Wishes } from '../../src/preflight/capabilities.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
 import type { ServerFacts } from '../../src/preflight/server-facts.ts';
 import type { ClientEvents, Report } from '../../src/events.ts';
-import { ReplicaCensus } from '../../src/requests/replica-census.ts';
+import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { WakeChannels } from '../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
@@ -63,7 +63,7 @@ function setUp({
     guard: { on: false, graceMs: 30_000 },
     ...wished,
   };
-  const census = new ReplicaCensus({ clock, wish: wishes.replicas, expected: 0 });
+  const replicaCounts = new ReplicaCounts({ clock, wish: wishes.replicas, expected: 0 });
   const channels = new WakeChannels('sharded');
   const preflight = new Preflight({
     driver,
@@ -71,15 +71,15 @@ function setUp({
     report,
     warnings,
     wishes,
-    census,
+    replicaCounts,
     channels,
     keyFor: (text) => `key of ${text}`,
     onPrimary: ({ node, replicas }) => {
-      if (replicas !== null) census.counted(node, replicas);
+      if (replicas !== null) replicaCounts.counted(node, replicas);
     },
   });
   const standing = () => [...warnings].map(({ code }) => code);
-  return { census, channels, clock, driver, preflight, report, standing, told, warnings };
+  return { replicaCounts, channels, clock, driver, preflight, report, standing, told, warnings };
 }
 
 /** Has the server looked at, or looked at anew; `replicas` are connected, and WAIT is answered so. */
@@ -147,7 +147,7 @@ describe('replicas that may not be waited for', () => {
     const stage = setUp();
     await look(stage, 1, 0);
     expect((await stage.preflight.capabilities()).replicas).toMatchObject({ required: 1, obstacle: null });
-    stage.census.refused('A', refusal());
+    stage.replicaCounts.refused('A', refusal());
     expect((await stage.preflight.capabilities()).replicas).toMatchObject({
       connected: 1,
       required: 0,
@@ -160,19 +160,19 @@ describe('replicas that may not be waited for', () => {
     const stage = setUp();
     await look(stage, 1, refusal());
     expect(stage.told).toEqual(['HOLDFAST_NO_REPLICAS']);
-    expect(stage.census.refusal).toContain('NOPERM');
+    expect(stage.replicaCounts.refusal).toContain('NOPERM');
     await look(stage, 1, 0);
-    expect(stage.census.refusal).toBeNull();
+    expect(stage.replicaCounts.refusal).toBeNull();
     expect(stage.standing()).toEqual([]);
   });
 
   it('are waited for again as well where an acquisition had found out first', async () => {
     const stage = setUp();
     await look(stage, 1, 0);
-    stage.census.refused('A', refusal());
+    stage.replicaCounts.refused('A', refusal());
     stage.report('warning', { code: 'HOLDFAST_NO_REPLICAS', message: 'NOPERM' });
     await look(stage, 1, 0);
-    expect(stage.census.refusal).toBeNull();
+    expect(stage.replicaCounts.refusal).toBeNull();
     expect(stage.standing()).toEqual([]);
   });
 });
@@ -181,21 +181,21 @@ describe('replicas of one primary that may not be waited for', () => {
   it('are done without there alone, and asked for there again', async () => {
     const stage = setUp({ driver: new TwoPrimaries() });
     stage.preflight.learn([factsOf('A', { replicas: 1 }), factsOf('B', { replicas: 1 })]);
-    stage.census.refused('B', refusal());
-    expect(stage.census.required('A', 1)).toBe(1);
-    expect(stage.census.required('B', 1)).toBe(0);
+    stage.replicaCounts.refused('B', refusal());
+    expect(stage.replicaCounts.required('A', 1)).toBe(1);
+    expect(stage.replicaCounts.required('B', 1)).toBe(0);
     stage.driver.homes.set('0', 'B');
     await look(stage, 1, 0);
     expect(stage.driver.opened).toHaveLength(1);
-    expect(stage.census.refusal).toBeNull();
+    expect(stage.replicaCounts.refusal).toBeNull();
   });
 
   it('are forgotten with it', () => {
     const stage = setUp();
-    stage.census.refused('gone', refusal());
-    expect(stage.census.refusal).toMatch(/^gone: NOPERM/);
+    stage.replicaCounts.refused('gone', refusal());
+    expect(stage.replicaCounts.refusal).toMatch(/^gone: NOPERM/);
     stage.preflight.learn([factsOf('A')]);
-    expect(stage.census.refusal).toBeNull();
+    expect(stage.replicaCounts.refusal).toBeNull();
   });
 });
 

@@ -4,7 +4,7 @@ import type { ChannelKind } from '../../src/drivers/driver.ts';
 import { isOlder, summarize, type Wishes } from '../../src/preflight/capabilities.ts';
 import { findingsOf, unfitnessOf, unfulfilled } from '../../src/preflight/findings.ts';
 import { type Publishing, readFacts, readReplication, type ServerFacts } from '../../src/preflight/server-facts.ts';
-import { ReplicaCensus } from '../../src/requests/replica-census.ts';
+import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 
 const ID = 'ab'.repeat(20);
@@ -77,10 +77,10 @@ function summary(
   { expected = 0, refusal = null, channels = 'plain', isDeaf = false, before = [] }: Experienced = {},
 ) {
   const wishes = { ...WISHES, ...changes };
-  const census = new ReplicaCensus({ clock: new ManualClock(), wish: wishes.replicas, expected });
-  if (refusal !== null) for (const { node } of all) census.refused(node, refusal);
-  for (const { node, replicas } of [...before, ...all]) if (replicas !== null) census.counted(node, replicas);
-  return summarize(all, wishes, { census, channels, isDeaf });
+  const replicaCounts = new ReplicaCounts({ clock: new ManualClock(), wish: wishes.replicas, expected });
+  if (refusal !== null) for (const { node } of all) replicaCounts.refused(node, refusal);
+  for (const { node, replicas } of [...before, ...all]) if (replicas !== null) replicaCounts.counted(node, replicas);
+  return summarize(all, wishes, { replicaCounts, channels, isDeaf });
 }
 
 /** So many replicas are connected to it. */

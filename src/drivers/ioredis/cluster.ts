@@ -21,7 +21,7 @@ import {
   ping,
   send,
 } from './connection.ts';
-import { Lifelines } from '../connection-state.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import { UnsentError } from '../../outcome.ts';
 import { scanWith } from '../scan.ts';
 
@@ -58,7 +58,7 @@ class IoredisClusterDriver implements Driver {
   readonly topology = 'cluster';
   readonly keyPrefix: string;
   readonly #client: IoredisCluster;
-  readonly #connections = new Lifelines();
+  readonly #connections = new ConnectionStates();
   readonly #disconnectClient: (() => Promise<void>) | undefined;
   /** Whether commands wait in the client while it is not connected. */
   readonly #isQueueing: boolean;

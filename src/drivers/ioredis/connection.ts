@@ -12,7 +12,7 @@ import type {
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
-import type { Lifeline, Lifelines } from '../connection-state.ts';
+import type { ConnectionState, ConnectionStates } from '../connection-state.ts';
 import type { OneServer } from '../one-server.ts';
 
 /** What sends commands: a `Redis` instance, or a `Cluster`. */
@@ -71,30 +71,30 @@ const ECHO = 'holdfast';
 /** Opens a dedicated connection to where the client would connect, as soon as it is known which one to copy. */
 export async function openIoredisConnection(
   original: Model | Promise<Model>,
-  lifelines: Lifelines,
+  connectionStates: ConnectionStates,
   events: ConnectionEvents,
 ): Promise<Connection> {
   let client: IoredisClient | undefined;
-  const lifeline = lifelines.add(() => client?.disconnect(), events.onDown.bind(events));
+  const connectionState = connectionStates.add(() => client?.disconnect(), events.onDown.bind(events));
   const connect = async () => {
     const model = await original;
-    lifeline.assertAlive();
+    connectionState.assertAlive();
     client = model.duplicate(DEDICATED_OPTIONS);
-    const channels = new DedicatedChannels(client, lifeline, events);
+    const channels = new DedicatedChannels(client, connectionState, events);
     await client.connect();
     // This proves that authentication went through, which iovalkey does not wait for.
     await ping(client);
     return { client, channels };
   };
   const connecting = connect();
-  await lifeline.open(connecting);
+  await connectionState.open(connecting);
   const { client: open, channels } = await connecting;
   return {
     send: ([name, ...args]) => send(open, String(name), args),
     subscribe: (channel, kind) => channels.subscribe(channel, kind),
     unsubscribe: (channel, kind) => channels.unsubscribe(channel, kind),
     ping: () => ping(open),
-    destroy: () => lifeline.destroy(),
+    destroy: () => connectionState.destroy(),
   };
 }
 
@@ -108,15 +108,15 @@ interface Wish {
 /** The subscriptions of a dedicated connection, and how it is found that the server took one back. */
 class DedicatedChannels {
   readonly #client: IoredisClient;
-  readonly #lifeline: Lifeline;
+  readonly #connectionState: ConnectionState;
   /** Oldest first. */
   readonly #wishes = new Set<Wish>();
   /** How often ioredis has said that a channel moved, without rejecting a subscription for that. */
   #moves = 0;
 
-  constructor(client: IoredisClient, lifeline: Lifeline, events: ConnectionEvents) {
+  constructor(client: IoredisClient, connectionState: ConnectionState, events: ConnectionEvents) {
     this.#client = client;
-    this.#lifeline = lifeline;
+    this.#connectionState = connectionState;
     const onMessage = (channel: string, message: string) => events.onMessage(channel, message);
     client.on('message', onMessage);
     client.on('smessage', onMessage);
@@ -178,7 +178,7 @@ class DedicatedChannels {
 
   #fail(reason: Error): void {
     for (const { refuse } of this.#wishes) refuse(reason);
-    this.#lifeline.fail(reason);
+    this.#connectionState.fail(reason);
   }
 }
 

@@ -30,7 +30,7 @@ export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Pr
     topology: 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
     send: sendThrough(client),
-    open: (lifelines, events) => openIoredisConnection(client, lifelines, events),
+    open: (connectionStates, events) => openIoredisConnection(client, connectionStates, events),
     ...(disconnectClient && { close: disconnectClient }),
   });
 }

@@ -16,7 +16,7 @@ import type {
   SwitchListener,
 } from '../driver.ts';
 import { type IoredisClient, openIoredisConnection, send } from './connection.ts';
-import { Lifelines } from '../connection-state.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import type { OneServer } from '../one-server.ts';
 import { commandSettings, disconnect, reconnectDelayMs, shareMs } from '../connect-settings.ts';
 import { type Place, SentinelWatch } from '../sentinel-watch.ts';
@@ -59,7 +59,7 @@ export class SentinelPrimary implements OneServer {
   readonly #options: SentinelOptions;
   readonly #isOurs: boolean;
   /** Of the connections to Sentinels. */
-  readonly #lifelines = new Lifelines();
+  readonly #connectionStates = new ConnectionStates();
   /** Begun with the first call: a client that is never used costs no Sentinel anything. */
   #watching: SentinelWatch | undefined;
   /** What carries scripts: the model itself where it is the user's, until the first switch. */
@@ -98,18 +98,18 @@ export class SentinelPrimary implements OneServer {
     return this.#ofPresent(send(this.#client, String(command[0]), command.slice(1), signal));
   }
 
-  async open(lifelines: Lifelines, events: ConnectionEvents): Promise<Connection> {
+  async open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection> {
     this.#watching ??= this.#watch();
     const model = this.#watching.primary().then((primary) => ({
       duplicate: (dedicated?: object) => this.#duplicate({ ...dedicated, ...this.#addressOf(primary) }),
     }));
-    const connection = await openIoredisConnection(model, lifelines, events);
+    const connection = await openIoredisConnection(model, connectionStates, events);
     return { ...connection, send: (args) => this.#ofPresent(connection.send(args)) };
   }
 
   async close(): Promise<void> {
     this.#watching?.close();
-    this.#lifelines.destroyAll();
+    this.#connectionStates.destroyAll();
     if (this.#client !== this.#model) await disconnect(this.#client as OwnClient);
   }
 
@@ -191,7 +191,7 @@ export class SentinelPrimary implements OneServer {
       letEnd(client);
       return client;
     };
-    return openIoredisConnection({ duplicate }, this.#lifelines, events);
+    return openIoredisConnection({ duplicate }, this.#connectionStates, events);
   }
 
   /** How the primary is connected to, instead of by way of the Sentinels. */

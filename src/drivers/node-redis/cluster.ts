@@ -15,7 +15,7 @@ import type {
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
-import { Lifelines } from '../connection-state.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from './connection.ts';
 import { scanWith } from '../scan.ts';
 
@@ -59,7 +59,7 @@ class NodeRedisClusterDriver implements Driver {
   readonly topology = 'cluster';
   readonly keyPrefix: string;
   readonly #cluster: NodeRedisCluster;
-  readonly #connections = new Lifelines();
+  readonly #connections = new ConnectionStates();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(cluster: NodeRedisCluster) {

@@ -4,7 +4,7 @@
  * Shared by the drivers for one server, for Sentinel and for a Cluster, which say which client that is.
  */
 import type { CallSignal, Connection, ConnectionEvents, ScriptArgument, ScriptReply } from '../driver.ts';
-import type { Lifelines } from '../connection-state.ts';
+import type { ConnectionStates } from '../connection-state.ts';
 
 /** What is used of a client made by `createClient`. */
 export interface NodeRedisClient {
@@ -63,18 +63,18 @@ export function send(
 /** Opens a dedicated connection. */
 export async function openNodeRedisConnection(
   whereabouts: Whereabouts,
-  lifelines: Lifelines,
+  connectionStates: ConnectionStates,
   events: ConnectionEvents,
 ): Promise<Connection> {
   let drop = () => {};
-  const lifeline = lifelines.add(() => drop(), events.onDown.bind(events));
+  const connectionState = connectionStates.add(() => drop(), events.onDown.bind(events));
   const opening = (async () => {
     const original = await whereabouts.find();
     // Nobody would drop what is made after the end.
-    lifeline.assertAlive();
+    connectionState.assertAlive();
     const duplicate = original.duplicate(dedicatedOptions(original));
-    duplicate.on('error', (error) => lifeline.fail(error));
-    duplicate.on('sharded-channel-moved', () => lifeline.fail(new Error('The slot of a channel moved away')));
+    duplicate.on('error', (error) => connectionState.fail(error));
+    duplicate.on('sharded-channel-moved', () => connectionState.fail(new Error('The slot of a channel moved away')));
     const connecting = duplicate.connect();
     // Destroyed while it connects, a node-redis client finishes connecting and can then no longer
     // be destroyed: the socket would stay open for ever.
@@ -83,7 +83,7 @@ export async function openNodeRedisConnection(
     drop = () => destroy(duplicate);
     return duplicate;
   })();
-  await lifeline.open(opening);
+  await connectionState.open(opening);
   const client = await opening;
   const shardedChannels = new Set<string>();
   // One listener for all channels: given to unsubscribe() too, or a subscribe() that overtakes it is
@@ -92,13 +92,13 @@ export async function openNodeRedisConnection(
   return {
     send: (args) => send(client, [...args]),
     subscribe: async (channel, kind) => {
-      lifeline.assertAlive();
+      connectionState.assertAlive();
       if (kind === 'plain') return void (await client.subscribe(channel, onMessage));
       await client.sSubscribe(channel, onMessage);
       shardedChannels.add(channel);
     },
     unsubscribe: async (channel, kind) => {
-      lifeline.assertAlive();
+      connectionState.assertAlive();
       if (kind === 'plain') return void (await client.unsubscribe(channel, onMessage));
       shardedChannels.delete(channel);
       await client.sUnsubscribe(channel, onMessage);
@@ -108,11 +108,11 @@ export async function openNodeRedisConnection(
       // The library takes the server's word that a channel moved for the answer to whatever was asked last,
       // if something was: then this is how it is found.
       if (whereabouts.isStray?.(client, shardedChannels) === true) {
-        lifeline.fail(new Error('The server is not the right one any more'));
+        connectionState.fail(new Error('The server is not the right one any more'));
       }
-      lifeline.assertAlive();
+      connectionState.assertAlive();
     },
-    destroy: () => lifeline.destroy(),
+    destroy: () => connectionState.destroy(),
   };
 }
 

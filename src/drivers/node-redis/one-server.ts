@@ -41,7 +41,7 @@ export function driverOf(server: NodeRedisServer): Driver {
     topology: server.topology,
     keyPrefix: server.keyPrefix,
     send: (command, signal) => server.send(command, signal),
-    open: (lifelines, events) => openNodeRedisConnection(server, lifelines, events),
+    open: (connectionStates, events) => openNodeRedisConnection(server, connectionStates, events),
     onSwitched: (listener) => server.onSwitched?.(listener),
     close: async () => server.close?.(),
   });

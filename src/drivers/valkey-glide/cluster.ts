@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { slotOf } from '../../slots.ts';
 import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from '../driver.ts';
-import { Lifelines } from '../connection-state.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import { UnsentError } from '../../outcome.ts';
 import { scanWith } from '../scan.ts';
 import { type GlideClient, type GlideRoute, send } from './command.ts';
@@ -40,7 +40,7 @@ class GlideClusterDriver implements Driver {
   readonly keyPrefix = '';
   readonly #client: GlideClient;
   readonly #config: GlideConfiguration | undefined;
-  readonly #connections = new Lifelines();
+  readonly #connections = new ConnectionStates();
   #ranges: readonly SlotRange[] = [];
   /** By name. */
   #primaries: ReadonlyMap<string, GlideAddress> = new Map();

@@ -11,7 +11,7 @@ import { DriverError } from '../../errors.ts';
 import { named } from '../address.ts';
 import type { Connection, ConnectionEvents } from '../driver.ts';
 import { type IoredisClient, openIoredisConnection } from '../ioredis/connection.ts';
-import type { Lifelines } from '../connection-state.ts';
+import type { ConnectionStates } from '../connection-state.ts';
 
 /** What is used of the configuration of a GlideClient or GlideClusterClient. */
 export interface GlideConfiguration {
@@ -88,11 +88,11 @@ export function usableConfiguration(config: GlideConfiguration | undefined): Gli
 export async function openGlideConnection(
   config: GlideConfiguration,
   address: GlideAddress | Promise<GlideAddress>,
-  lifelines: Lifelines,
+  connectionStates: ConnectionStates,
   events: ConnectionEvents,
 ): Promise<Connection> {
   try {
-    return await openIoredisConnection(model(config, address), lifelines, events);
+    return await openIoredisConnection(model(config, address), connectionStates, events);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (config.useTLS !== true || code === undefined || !UNTRUSTED.test(code)) throw error;

@@ -22,6 +22,6 @@ export function glideDriver(client: GlideClient, config: GlideConfiguration | un
     topology: 'standalone',
     keyPrefix: '',
     send: (command) => send(client, command),
-    open: async (lifelines, events) => openToPrimary(usableConfiguration(config), lifelines, events),
+    open: async (connectionStates, events) => openToPrimary(usableConfiguration(config), connectionStates, events),
   });
 }

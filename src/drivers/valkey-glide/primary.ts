@@ -5,7 +5,7 @@
  * done here for every connection, because the roles may have changed since.
  */
 import type { Connection, ConnectionEvents } from '../driver.ts';
-import type { Lifelines } from '../connection-state.ts';
+import type { ConnectionStates } from '../connection-state.ts';
 import {
   addressesOf,
   type GlideAddress,
@@ -24,7 +24,7 @@ const REPLICA_OF = /^master_host:(.+?)\r?$\s+^master_port:(\d+)\r?$/m;
 /** Opens a dedicated connection to the primary. */
 export async function openToPrimary(
   config: GlideConfiguration,
-  lifelines: Lifelines,
+  connectionStates: ConnectionStates,
   events: ConnectionEvents,
 ): Promise<Connection> {
   const { nodeDiscoveryMode } = config;
@@ -32,12 +32,12 @@ export async function openToPrimary(
   const [first] = candidates;
   const isSure = nodeDiscoveryMode === FIRST_IS_PRIMARY || candidates.length === 1;
   if (first !== undefined && isSure && nodeDiscoveryMode !== ANY_LEADS_TO_PRIMARY) {
-    return openGlideConnection(config, first, lifelines, events);
+    return openGlideConnection(config, first, connectionStates, events);
   }
   let reason: unknown = new Error('None of the servers that the client was given is a primary');
   for (const address of candidates) {
     try {
-      const { connection, primary } = await openIfPrimary(config, address, lifelines, events);
+      const { connection, primary } = await openIfPrimary(config, address, connectionStates, events);
       if (connection !== undefined) return connection;
       const isNew = !candidates.some(({ host, port }) => host === primary?.host && port === primary.port);
       if (primary !== undefined && isNew && nodeDiscoveryMode === ANY_LEADS_TO_PRIMARY)
@@ -46,7 +46,7 @@ export async function openToPrimary(
       reason = error;
     }
     // Closing ends the connection that is being opened, and none may follow it.
-    if (lifelines.isOver) break;
+    if (connectionStates.isOver) break;
   }
   throw reason;
 }
@@ -55,7 +55,7 @@ export async function openToPrimary(
 async function openIfPrimary(
   config: GlideConfiguration,
   address: GlideAddress,
-  lifelines: Lifelines,
+  connectionStates: ConnectionStates,
   events: ConnectionEvents,
 ): Promise<{ connection?: Connection; primary?: GlideAddress }> {
   // Until it is known to be the right one, nobody is told that it broke but by a rejection.
@@ -63,7 +63,7 @@ async function openIfPrimary(
   let onDown = (reason: Error) => {
     broken = reason;
   };
-  const connection = await openGlideConnection(config, address, lifelines, {
+  const connection = await openGlideConnection(config, address, connectionStates, {
     onMessage: (channel, message) => events.onMessage(channel, message),
     onDown: (reason) => onDown(reason),
   });

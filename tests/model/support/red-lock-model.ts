@@ -78,7 +78,7 @@ export class RedLockModel {
   }
 
   /** What all servers together say. Who asks hears of what is lost. */
-  ballot(who: string): Verdict {
+  quorumRound(who: string): Verdict {
     const votes = this.places.map((place) => this.vote(who, place));
     for (const { stays } of this.places) {
       const stay = stays.get(who);

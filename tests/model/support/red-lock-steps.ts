@@ -159,7 +159,7 @@ export abstract class PersonalStep extends Step {
 
 export class Take extends PersonalStep {
   protected async act(model: RedLockModel, real: Real): Promise<void> {
-    const expected = model.ballot(this.who);
+    const expected = model.quorumRound(this.who);
     for (let round = 1; ; round += 1) {
       const askedAt = performance.now();
       const answer = await answerOf(this.lock(real).tryLock({ ...this.owned(real), leaseMs: LEASE_MS }));

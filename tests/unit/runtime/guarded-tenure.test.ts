@@ -404,7 +404,7 @@ describe('a hold with a lease of its own', () => {
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 600_000 });
     const startedAt = clock.now();
     clock.jump(29_500);
-    tenure.isStillHeld();
+    tenure.checkDeadline();
     expect(entry.reasons).toEqual(['expired']);
     await clock.advance(0);
     expect(lock.calls).toEqual([]);

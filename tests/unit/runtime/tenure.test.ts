@@ -45,7 +45,7 @@ describe('the deadline', () => {
     const second = new NotingEntry(false);
     await tenure.enter(second, 10_000);
     clock.jump(20_000);
-    tenure.isStillHeld();
+    tenure.checkDeadline();
     tenure.lose('forced');
     await clock.advance(20_000);
     expect(entry.reasons).toEqual(['expired']);
@@ -422,8 +422,8 @@ describe('closing the runtime', () => {
   it('tells holders, releases what they hold, turns waiters away, and is done within one time-out', async () => {
     const { bench, clock, lock } = setUp();
     const { entry } = bench.hold(lock);
-    const patience = bench.runtime.patience(60_000, undefined);
-    const waiting = watchPromise(patience.wait(new Promise(() => {})));
+    const waitBudget = bench.runtime.waitBudget(60_000, undefined);
+    const waiting = watchPromise(waitBudget.wait(new Promise(() => {})));
     lock.answers.release = () => Promise.reject(reset());
     const closing = watchPromise(bench.runtime.close());
     expect(entry.reasons).toEqual(['closed']);

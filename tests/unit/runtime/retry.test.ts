@@ -1,7 +1,7 @@
 /** Repeating until answered, within a budget. */
 import { describe, expect, it } from 'vitest';
 import { DriverError, OutcomeUnknownError } from '../../../src/errors.ts';
-import { persist } from '../../../src/runtime/retry.ts';
+import { retry } from '../../../src/runtime/retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 
@@ -25,7 +25,7 @@ describe('persist', () => {
     const clock = new ManualClock();
     const answers = [reset(), unreachable(), 'released'];
     const asked = watchPromise(
-      persist(clock, 3_000, 'release "x"', async () => {
+      retry(clock, 3_000, 'release "x"', async () => {
         const answer = answers.shift();
         if (answer instanceof Error) throw answer;
         return answer;
@@ -40,7 +40,7 @@ describe('persist', () => {
     const clock = new ManualClock();
     const error = refusal();
     const attempts = failing(error);
-    const asked = watchPromise(persist(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
     await clock.advance(0);
     expect(asked.error).toBeInstanceOf(DriverError);
     expect((asked.error as Error).cause).toBe(error);
@@ -52,7 +52,7 @@ describe('persist', () => {
   it('rejects a refusal after a lost reply at once too', async () => {
     const clock = new ManualClock();
     const attempts = failing(reset(), refusal());
-    const asked = watchPromise(persist(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
     await clock.advance(30);
     // The first attempt may have run, whatever the second was told.
     expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
@@ -64,7 +64,7 @@ describe('persist', () => {
     const clock = new ManualClock();
     const attempts: Promise<never>[] = [Promise.reject(unreachable()), new Promise<never>(() => {})];
     const asked = watchPromise(
-      persist(clock, 3_000, 'release "x"', () => attempts.shift() as Promise<never>),
+      retry(clock, 3_000, 'release "x"', () => attempts.shift() as Promise<never>),
     );
     await clock.advance(3_000);
     expect(attempts).toEqual([]);
@@ -77,7 +77,7 @@ describe('persist', () => {
   ])('does not repeat after a sleep of the machine that used up the budget: %s', async (_, error, kind) => {
     const clock = new ManualClock();
     const attempts = failing(error);
-    const asked = watchPromise(persist(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
     await clock.advance(0);
     clock.suspend(3_000);
     await clock.advance(1_000);
@@ -88,7 +88,7 @@ describe('persist', () => {
 
   it('settles at its budget, not before and not after', async () => {
     const clock = new ManualClock();
-    const asked = watchPromise(persist(clock, 3_000, 'release "x"', () => new Promise<never>(() => {})));
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', () => new Promise<never>(() => {})));
     await clock.advance(2_999);
     expect(asked.state).toBe('pending');
     await clock.advance(1);
@@ -99,7 +99,7 @@ describe('persist', () => {
   it('when it cannot have run, says so with a DriverError', async () => {
     const clock = new ManualClock();
     const attempts = failing(unreachable());
-    const asked = watchPromise(persist(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
     await clock.advance(3_000);
     expect(asked.error).toBeInstanceOf(DriverError);
     expect(asked.error).not.toBeInstanceOf(OutcomeUnknownError);
@@ -111,7 +111,7 @@ describe('persist', () => {
     ['last', [unreachable(), reset()]],
   ] as const)('when it may have run, the %s time or ever, the outcome is unknown', async (_which, errors) => {
     const clock = new ManualClock();
-    const asked = watchPromise(persist(clock, 3_000, 'release "x"', failing(...errors).call));
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', failing(...errors).call));
     await clock.advance(3_000);
     expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
   });
@@ -121,7 +121,7 @@ describe('persist', () => {
     const late = defer<string>();
     let calls = 0;
     const asked = watchPromise(
-      persist(clock, 100, 'release "x"', () => {
+      retry(clock, 100, 'release "x"', () => {
         calls += 1;
         return late.promise;
       }),
@@ -136,7 +136,7 @@ describe('persist', () => {
   it('pauses between attempts', async () => {
     const clock = new ManualClock();
     const attempts = failing(unreachable());
-    void persist(clock, 60_000, 'x', attempts.call).catch(() => {});
+    void retry(clock, 60_000, 'x', attempts.call).catch(() => {});
     await clock.advance(60_000);
     // A pause is at most half a second, and at least a quarter once it has grown.
     expect(attempts.calls).toBeGreaterThanOrEqual(120);

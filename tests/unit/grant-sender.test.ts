@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
 import { mayHaveRun } from '../../src/outcome.ts';
 import { DriverError, ReplicationError } from '../../src/errors.ts';
-import { Granting } from '../../src/requests/grant-sender.ts';
-import { Acknowledgement } from '../../src/requests/replica-acks.ts';
+import { GrantSender } from '../../src/requests/grant-sender.ts';
+import { ReplicaAcks } from '../../src/requests/replica-acks.ts';
 import { Guard } from '../../src/requests/guard.ts';
-import { ReplicaCensus, type ReplicaWish } from '../../src/requests/replica-census.ts';
+import { ReplicaCounts, type ReplicaWish } from '../../src/requests/replica-counts.ts';
 import {
   fairLockAcquire,
   fairLockGuardedAcquire,
@@ -31,9 +31,9 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
   const driver = new CarryingDriver();
   const complaints: unknown[] = [];
   const server = { count: async (): Promise<number | null> => 1 };
-  const acknowledgement = new Acknowledgement({
+  const replicaAcks = new ReplicaAcks({
     driver,
-    census: new ReplicaCensus({ clock, wish, expected: 0 }),
+    replicaCounts: new ReplicaCounts({ clock, wish, expected: 0 }),
     timeoutMs: 500,
     count: () => server.count(),
     onUnavailable: (why) => complaints.push(why),
@@ -45,9 +45,9 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
     nodes: () => [''],
   } as const;
   const guard = new Guard({ clock, graceMs: GRACE_MS, driver: oneServer });
-  const granting = new Granting(driver, acknowledgement, isGuarded ? guard : undefined);
-  const plain = new Granting(driver, undefined, isGuarded ? guard : undefined);
-  const lock = (by = granting) => watchPromise(by.lock(PLACE, LOCK, KEYS, ARGS));
+  const grantSender = new GrantSender(driver, replicaAcks, isGuarded ? guard : undefined);
+  const plain = new GrantSender(driver, undefined, isGuarded ? guard : undefined);
+  const lock = (by = grantSender) => watchPromise(by.lock(PLACE, LOCK, KEYS, ARGS));
   /** Answers the script that is under way, and what is waited for behind it. */
   const answer = async (reply: ScriptReply, acknowledged: number | Error) => {
     await clock.advance(0);
@@ -58,7 +58,7 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
     else waiting.reject(acknowledged);
     await clock.advance(0);
   };
-  return { answer, clock, complaints, driver, granting, guard, lock, plain, server };
+  return { answer, clock, complaints, driver, grantSender, guard, lock, plain, server };
 }
 
 describe('a grant', () => {
@@ -85,10 +85,10 @@ describe('a grant', () => {
   });
 
   it('of permits is waited for as well', async () => {
-    const { answer, granting } = setUp({ wish: 2 });
+    const { answer, grantSender } = setUp({ wish: 2 });
     const keys = { permits: 'raw:orders', answer: 'answer' };
     const args = { count: 1, takenMs: 60_000, shortMs: 60_000 };
-    const grant = watchPromise(granting.permits(PLACE, semaphoreAcquire, keys, args));
+    const grant = watchPromise(grantSender.permits(PLACE, semaphoreAcquire, keys, args));
     await answer(['taken'], 1);
     expect(grant.error).toBeInstanceOf(ReplicationError);
   });

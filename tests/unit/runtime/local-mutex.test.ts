@@ -1,19 +1,19 @@
 /** One after another within an owner, those inside one another excepted. */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { Patience } from '../../../src/runtime/wait-budget.ts';
-import { Turnstile } from '../../../src/runtime/local-mutex.ts';
+import { WaitBudget } from '../../../src/runtime/wait-budget.ts';
+import { LocalMutex } from '../../../src/runtime/local-mutex.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { watchPromise } from './support/deferred.ts';
 
 /** `a.b` is inside `a`. */
-const nested = () => new Turnstile<string>((innermost, who) => who.startsWith(`${innermost}.`));
+const nested = () => new LocalMutex<string>((innermost, who) => who.startsWith(`${innermost}.`));
 
 function setUp() {
   const clock = new ManualClock();
-  const patience = (waitMs = Number.POSITIVE_INFINITY, signal?: AbortSignal) =>
-    new Patience(clock, waitMs, [signal]);
-  return { clock, patience, turnstile: nested() };
+  const waitBudget = (waitMs = Number.POSITIVE_INFINITY, signal?: AbortSignal) =>
+    new WaitBudget(clock, waitMs, [signal]);
+  return { clock, waitBudget, localMutex: nested() };
 }
 
 /** The same clock; what its timers do is followed by something else before any promise is told. */
@@ -33,111 +33,111 @@ function sameTurn(clock: ManualClock, then: () => void): Clock {
 
 describe('Turnstile', () => {
   it('lets siblings pass one after another, in the order they came', async () => {
-    const { clock, patience, turnstile } = setUp();
+    const { clock, waitBudget, localMutex } = setUp();
     const inside: string[] = [];
-    for (const who of ['a', 'b', 'c']) void turnstile.enter(who, patience()).then(() => inside.push(who));
+    for (const who of ['a', 'b', 'c']) void localMutex.enter(who, waitBudget()).then(() => inside.push(who));
     await clock.advance(0);
     expect(inside).toEqual(['a']);
-    turnstile.leave('a');
+    localMutex.leave('a');
     await clock.advance(0);
     expect(inside).toEqual(['a', 'b']);
-    turnstile.leave('b');
+    localMutex.leave('b');
     await clock.advance(0);
     expect(inside).toEqual(['a', 'b', 'c']);
   });
 
   it('lets who is inside pass, however deep, and nobody else until they are out', async () => {
-    const { clock, patience, turnstile } = setUp();
-    expect(await turnstile.enter('a', patience())).toBe(true);
-    expect(await turnstile.enter('a.1', patience())).toBe(true);
-    expect(await turnstile.enter('a.1.x', patience())).toBe(true);
-    const sibling = watchPromise(turnstile.enter('a.2', patience()));
-    const stranger = watchPromise(turnstile.enter('b', patience()));
-    turnstile.leave('a.1.x');
+    const { clock, waitBudget, localMutex } = setUp();
+    expect(await localMutex.enter('a', waitBudget())).toBe(true);
+    expect(await localMutex.enter('a.1', waitBudget())).toBe(true);
+    expect(await localMutex.enter('a.1.x', waitBudget())).toBe(true);
+    const sibling = watchPromise(localMutex.enter('a.2', waitBudget()));
+    const stranger = watchPromise(localMutex.enter('b', waitBudget()));
+    localMutex.leave('a.1.x');
     await clock.advance(0);
     expect(sibling.state).toBe('pending');
-    turnstile.leave('a.1');
+    localMutex.leave('a.1');
     await clock.advance(0);
     expect(sibling).toEqual({ state: 'resolved', value: true });
     expect(stranger.state).toBe('pending');
-    turnstile.leave('a.2');
-    turnstile.leave('a');
+    localMutex.leave('a.2');
+    localMutex.leave('a');
     await clock.advance(0);
     expect(stranger.state).toBe('resolved');
   });
 
   it('answers false when patience is over, and leaves no place behind', async () => {
-    const { clock, patience, turnstile } = setUp();
-    await turnstile.enter('a', patience());
-    const b = watchPromise(turnstile.enter('b', patience(100)));
-    const c = watchPromise(turnstile.enter('c', patience()));
+    const { clock, waitBudget, localMutex } = setUp();
+    await localMutex.enter('a', waitBudget());
+    const b = watchPromise(localMutex.enter('b', waitBudget(100)));
+    const c = watchPromise(localMutex.enter('c', waitBudget()));
     await clock.advance(100);
     expect(b).toEqual({ state: 'resolved', value: false });
-    turnstile.leave('a');
+    localMutex.leave('a');
     await clock.advance(0);
     expect(c.value).toBe(true);
-    turnstile.leave('c');
-    expect(await turnstile.enter('d', patience(0))).toBe(true);
+    localMutex.leave('c');
+    expect(await localMutex.enter('d', waitBudget(0))).toBe(true);
   });
 
   it('rejects with the abort reason, and leaves no place behind', async () => {
-    const { clock, patience, turnstile } = setUp();
+    const { clock, waitBudget, localMutex } = setUp();
     const controller = new AbortController();
-    await turnstile.enter('a', patience());
-    const b = watchPromise(turnstile.enter('b', patience(1_000, controller.signal)));
+    await localMutex.enter('a', waitBudget());
+    const b = watchPromise(localMutex.enter('b', waitBudget(1_000, controller.signal)));
     controller.abort('stop');
     await clock.advance(0);
     expect(b).toEqual({ state: 'rejected', error: 'stop' });
-    turnstile.leave('a');
-    expect(await turnstile.enter('c', patience(0))).toBe(true);
+    localMutex.leave('a');
+    expect(await localMutex.enter('c', waitBudget(0))).toBe(true);
   });
 
   it('let in and aborted in the same moment: the place goes to the next', async () => {
-    const { clock, patience, turnstile } = setUp();
+    const { clock, waitBudget, localMutex } = setUp();
     const controller = new AbortController();
-    await turnstile.enter('a', patience());
-    const b = watchPromise(turnstile.enter('b', patience(1_000, controller.signal)));
-    const c = watchPromise(turnstile.enter('c', patience()));
+    await localMutex.enter('a', waitBudget());
+    const b = watchPromise(localMutex.enter('b', waitBudget(1_000, controller.signal)));
+    const c = watchPromise(localMutex.enter('c', waitBudget()));
     // The abort settles the wait first; the pass comes before anybody has seen that.
     controller.abort('stop');
-    turnstile.leave('a');
+    localMutex.leave('a');
     await clock.advance(0);
     expect(b).toEqual({ state: 'rejected', error: 'stop' });
     expect(c).toEqual({ state: 'resolved', value: true });
   });
 
   it('let in and expired in the same moment: it is inside, and says so', async () => {
-    const { clock, patience, turnstile } = setUp();
-    await turnstile.enter('a', patience());
-    const b = turnstile.enter(
+    const { clock, waitBudget, localMutex } = setUp();
+    await localMutex.enter('a', waitBudget());
+    const b = localMutex.enter(
       'b',
-      new Patience(
-        sameTurn(clock, () => turnstile.leave('a')),
+      new WaitBudget(
+        sameTurn(clock, () => localMutex.leave('a')),
         100,
         [],
       ),
     );
     await clock.advance(100);
     expect(await b).toBe(true);
-    const c = watchPromise(turnstile.enter('c', patience()));
+    const c = watchPromise(localMutex.enter('c', waitBudget()));
     await clock.advance(0);
     expect(c.state).toBe('pending');
-    turnstile.leave('b');
+    localMutex.leave('b');
     await clock.advance(0);
     expect(c.state).toBe('resolved');
   });
 
   it('is idle when nobody is inside or waits', async () => {
-    const { clock, patience, turnstile } = setUp();
-    expect(turnstile.isIdle).toBe(true);
-    await turnstile.enter('a', patience());
-    const b = turnstile.enter('b', patience(100));
-    expect(turnstile.isIdle).toBe(false);
-    turnstile.leave('a');
-    expect(turnstile.isIdle).toBe(false);
+    const { clock, waitBudget, localMutex } = setUp();
+    expect(localMutex.isIdle).toBe(true);
+    await localMutex.enter('a', waitBudget());
+    const b = localMutex.enter('b', waitBudget(100));
+    expect(localMutex.isIdle).toBe(false);
+    localMutex.leave('a');
+    expect(localMutex.isIdle).toBe(false);
     await b;
-    turnstile.leave('b');
-    expect(turnstile.isIdle).toBe(true);
+    localMutex.leave('b');
+    expect(localMutex.isIdle).toBe(true);
     await clock.advance(0);
   });
 });

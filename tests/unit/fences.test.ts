@@ -1,11 +1,11 @@
 /** The guards that need no server of ours: in memory, and in a real SQL database. */
 import initSqlJs from 'sql.js';
 import { describe, expect, it } from 'vitest';
-import { MemoryGuard, OptionError, StaleTokenError, sqlGuard } from '../../src/index.ts';
+import { MemoryFence, OptionError, StaleTokenError, sqlFence } from '../../src/index.ts';
 
-describe('MemoryGuard', () => {
+describe('MemoryFence', () => {
   it('admits tokens that rise or stay, and refuses the late one of a paused holder', () => {
-    const guard = new MemoryGuard();
+    const guard = new MemoryFence();
     const [paused, next] = [1_700_000_000_000_001, 1_700_000_000_000_002];
     guard.admit('stock', paused);
     guard.admit('stock', next);
@@ -15,7 +15,7 @@ describe('MemoryGuard', () => {
   });
 
   it('keeps resources apart, and forgets those it is told to', () => {
-    const guard = new MemoryGuard();
+    const guard = new MemoryFence();
     guard.admit('a', 5);
     guard.admit('b', 1);
     guard.admit('b', 2);
@@ -27,7 +27,7 @@ describe('MemoryGuard', () => {
   });
 
   it('tells who was refused, by what, and which token it has seen', () => {
-    const guard = new MemoryGuard();
+    const guard = new MemoryFence();
     guard.admit('stock', 5);
     try {
       guard.admit('stock', 4);
@@ -43,7 +43,7 @@ describe('MemoryGuard', () => {
   });
 
   it('is not opened by what is no token', () => {
-    const guard = new MemoryGuard();
+    const guard = new MemoryFence();
     guard.admit('stock', 5);
     for (const token of [Number.NaN, undefined, null, '9', 0, -1, 1.5, Number.POSITIVE_INFINITY, 2 ** 53]) {
       expect(() => guard.admit('stock', token as number)).toThrow(OptionError);
@@ -61,10 +61,10 @@ async function database() {
   return { db, balance };
 }
 
-describe('sqlGuard, on SQLite', () => {
+describe('sqlFence, on SQLite', () => {
   it('with a numbered parameter: the late write of a paused holder changes no row', async () => {
     const { db, balance } = await database();
-    const guard = sqlGuard('?3');
+    const guard = sqlFence('?3');
     const write = (value: number, token: number) => {
       db.run(`UPDATE account SET balance = ?1, ${guard.set} WHERE id = ?2 AND ${guard.where}`, [
         value,
@@ -83,7 +83,7 @@ describe('sqlGuard, on SQLite', () => {
 
   it('with a bare parameter, bound twice', async () => {
     const { db, balance } = await database();
-    const guard = sqlGuard('?', 'fence_token');
+    const guard = sqlFence('?', 'fence_token');
     const write = (value: number, token: number) => {
       db.run(`UPDATE account SET balance = ?, ${guard.set} WHERE ${guard.where} AND id = 1`, [
         value,
@@ -98,7 +98,7 @@ describe('sqlGuard, on SQLite', () => {
 
   it('claimed before it is read, the row takes nothing that was computed from an older reading', async () => {
     const { db, balance } = await database();
-    const guard = sqlGuard(':token');
+    const guard = sqlFence(':token');
     const claim = (token: number) => {
       db.run(`UPDATE account SET ${guard.set} WHERE id = 1 AND ${guard.where}`, { ':token': token });
       return db.getRowsModified();
@@ -121,7 +121,7 @@ describe('sqlGuard, on SQLite', () => {
 
   it('in an upsert, with a qualified column', async () => {
     const { db } = await database();
-    const guard = sqlGuard('?3', 'account.fence_token');
+    const guard = sqlFence('?3', 'account.fence_token');
     const upsert = `INSERT INTO account (id, balance, fence_token) VALUES (?1, ?2, ?3)
       ON CONFLICT (id) DO UPDATE SET balance = ?2, ${guard.set} WHERE ${guard.where}`;
     const write = (value: number, token: number) => {
@@ -135,12 +135,12 @@ describe('sqlGuard, on SQLite', () => {
 
   it('takes nothing into the SQL text that is not a placeholder or a column', () => {
     for (const parameter of ['', '3', "'x'", '$1; DROP TABLE account', '$']) {
-      expect(() => sqlGuard(parameter)).toThrow(OptionError);
+      expect(() => sqlFence(parameter)).toThrow(OptionError);
     }
     for (const column of ['', 'a b', 'a;', '1a', 'a.b.c', '"a"']) {
-      expect(() => sqlGuard('?', column)).toThrow(OptionError);
+      expect(() => sqlFence('?', column)).toThrow(OptionError);
     }
-    expect(sqlGuard('$3', 'account.token')).toEqual({
+    expect(sqlFence('$3', 'account.token')).toEqual({
       set: 'token = $3',
       where: '(account.token IS NULL OR account.token <= $3)',
     });

@@ -1,7 +1,7 @@
 /** How long one call waits, and that it leaves nothing behind. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { EXPIRED, Patience } from '../../../src/runtime/wait-budget.ts';
+import { EXPIRED, WaitBudget } from '../../../src/runtime/wait-budget.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { defer, watchPromise } from './support/deferred.ts';
 
@@ -10,15 +10,15 @@ const never = new Promise<never>(() => {});
 describe('Patience', () => {
   it('answers with what it waited for', async () => {
     const clock = new ManualClock();
-    const patience = new Patience(clock, 100, []);
-    expect(await patience.wait(Promise.resolve('it'))).toBe('it');
+    const waitBudget = new WaitBudget(clock, 100, []);
+    expect(await waitBudget.wait(Promise.resolve('it'))).toBe('it');
     expect(clock.pendingTimers).toBe(0);
   });
 
   it('expires at its end and not before', async () => {
     const clock = new ManualClock();
-    const patience = new Patience(clock, 100, []);
-    const wait = watchPromise(patience.wait(never));
+    const waitBudget = new WaitBudget(clock, 100, []);
+    const wait = watchPromise(waitBudget.wait(never));
     await clock.advance(99);
     expect(wait.state).toBe('pending');
     await clock.advance(1);
@@ -27,19 +27,19 @@ describe('Patience', () => {
 
   it('several waits share one end', async () => {
     const clock = new ManualClock();
-    const patience = new Patience(clock, 100, []);
-    const first = patience.wait(new Promise<void>((resolve) => clock.after(60, resolve)));
+    const waitBudget = new WaitBudget(clock, 100, []);
+    const first = waitBudget.wait(new Promise<void>((resolve) => clock.after(60, resolve)));
     await clock.advance(60);
     await first;
-    const second = watchPromise(patience.wait(never));
+    const second = watchPromise(waitBudget.wait(never));
     await clock.advance(40);
     expect(second).toEqual({ state: 'resolved', value: EXPIRED });
   });
 
   it('may wait until another time than its own end', async () => {
     const clock = new ManualClock();
-    const patience = new Patience(clock, 100, []);
-    const wait = watchPromise(patience.wait(never, clock.now() + 500));
+    const waitBudget = new WaitBudget(clock, 100, []);
+    const wait = watchPromise(waitBudget.wait(never, clock.now() + 500));
     await clock.advance(499);
     expect(wait.state).toBe('pending');
     await clock.advance(1);
@@ -48,8 +48,8 @@ describe('Patience', () => {
 
   it('waits without a timer when there is no end', async () => {
     const clock = new ManualClock();
-    const patience = new Patience(clock, Number.POSITIVE_INFINITY, []);
-    const wait = watchPromise(patience.wait(never));
+    const waitBudget = new WaitBudget(clock, Number.POSITIVE_INFINITY, []);
+    const wait = watchPromise(waitBudget.wait(never));
     expect(clock.pendingTimers).toBe(0);
     await clock.advance(1e12);
     expect(wait.state).toBe('pending');
@@ -57,8 +57,8 @@ describe('Patience', () => {
 
   it('waits longer than a timer of Node can', async () => {
     const clock = new ManualClock();
-    const patience = new Patience(clock, 2 ** 40, []);
-    const wait = watchPromise(patience.wait(never));
+    const waitBudget = new WaitBudget(clock, 2 ** 40, []);
+    const wait = watchPromise(waitBudget.wait(never));
     await clock.advance(2 ** 40 - 1);
     expect(wait.state).toBe('pending');
     await clock.advance(1);
@@ -70,28 +70,28 @@ describe('Patience', () => {
       const clock = new ManualClock();
       const controllers = [new AbortController(), new AbortController()];
       const signals = controllers.map(({ signal }) => signal);
-      const patience = new Patience(clock, 100, [...signals, undefined]);
-      const wait = watchPromise(patience.wait(never));
+      const waitBudget = new WaitBudget(clock, 100, [...signals, undefined]);
+      const wait = watchPromise(waitBudget.wait(never));
       const reason = new Error('stop');
       controllers[which]?.abort(reason);
       await clock.advance(0);
       expect(wait).toEqual({ state: 'rejected', error: reason });
       expect(clock.pendingTimers).toBe(0);
-      expect(() => patience.throwIfAborted()).toThrow(reason);
+      expect(() => waitBudget.throwIfAborted()).toThrow(reason);
     }
   });
 
   it('does not begin with a signal that is aborted already', () => {
     const reason = new Error('too late');
-    expect(() => new Patience(new ManualClock(), 100, [AbortSignal.abort(reason)])).toThrow(reason);
+    expect(() => new WaitBudget(new ManualClock(), 100, [AbortSignal.abort(reason)])).toThrow(reason);
   });
 
   it('listens to a signal once for all its waits, and not at all when it is disposed of', async () => {
     const clock = new ManualClock();
     const { signal } = new AbortController();
     {
-      using patience = new Patience(clock, 100, [signal]);
-      for (let i = 0; i < 20; i += 1) await patience.wait(Promise.resolve());
+      using waitBudget = new WaitBudget(clock, 100, [signal]);
+      for (let i = 0; i < 20; i += 1) await waitBudget.wait(Promise.resolve());
       expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     }
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
@@ -100,11 +100,11 @@ describe('Patience', () => {
   it('rejects the next wait when the abort fell between two, and leaves that promise to itself', async () => {
     const clock = new ManualClock();
     const giveUp = new AbortController();
-    const patience = new Patience(clock, 100, [giveUp.signal]);
-    await patience.wait(Promise.resolve());
+    const waitBudget = new WaitBudget(clock, 100, [giveUp.signal]);
+    await waitBudget.wait(Promise.resolve());
     giveUp.abort(new Error('enough'));
     const late = defer<void>();
-    await expect(patience.wait(late.promise)).rejects.toThrow('enough');
+    await expect(waitBudget.wait(late.promise)).rejects.toThrow('enough');
     expect(clock.pendingTimers).toBe(0);
     late.reject(new Error('nobody listens'));
     await clock.advance(0);
@@ -113,9 +113,9 @@ describe('Patience', () => {
   it('leaves a rejection that comes after the abort to itself', async () => {
     const clock = new ManualClock();
     const controller = new AbortController();
-    const patience = new Patience(clock, 100, [controller.signal]);
+    const waitBudget = new WaitBudget(clock, 100, [controller.signal]);
     const late = defer();
-    const wait = watchPromise(patience.wait(late.promise));
+    const wait = watchPromise(waitBudget.wait(late.promise));
     controller.abort('stop');
     late.reject(new Error('nobody should see this'));
     await clock.advance(0);
@@ -125,13 +125,13 @@ describe('Patience', () => {
   it('what settles second does not take the abort away from the wait that follows', async () => {
     const clock = new ManualClock();
     const controller = new AbortController();
-    const patience = new Patience(clock, Number.POSITIVE_INFINITY, [controller.signal]);
+    const waitBudget = new WaitBudget(clock, Number.POSITIVE_INFINITY, [controller.signal]);
     const slow = defer();
-    const first = patience.wait(slow.promise, clock.now() + 10);
+    const first = waitBudget.wait(slow.promise, clock.now() + 10);
     await clock.advance(10);
     expect(await first).toBe(EXPIRED);
 
-    const second = watchPromise(patience.wait(never));
+    const second = watchPromise(waitBudget.wait(never));
     slow.resolve();
     await clock.advance(0);
     controller.abort('stop');

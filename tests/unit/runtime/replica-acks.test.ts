@@ -1,7 +1,7 @@
 /** Which grants travel together, what is waited for, and how many replicas that takes. */
 import { describe, expect, it } from 'vitest';
-import { Acknowledgement } from '../../../src/requests/replica-acks.ts';
-import { ReplicaCensus, type ReplicaWish } from '../../../src/requests/replica-census.ts';
+import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
+import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 import { CarryingDriver } from './support/sending.ts';
@@ -11,14 +11,14 @@ type Asked = { readonly key: string; answer(replicas: number | null): void; fail
 function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?: number } = {}) {
   const clock = new ManualClock();
   const driver = new CarryingDriver();
-  const census = new ReplicaCensus({ clock, wish, expected });
+  const replicaCounts = new ReplicaCounts({ clock, wish, expected });
   const complaints: unknown[] = [];
   /** Every question for the number of replicas; `replicas` answers it at once, unless it is undefined. */
   const asked: Asked[] = [];
   const server: { replicas: number | null | undefined } = { replicas: 1 };
-  const acknowledgement = new Acknowledgement({
+  const replicaAcks = new ReplicaAcks({
     driver,
-    census,
+    replicaCounts,
     timeoutMs: 500,
     count: (key) =>
       new Promise((resolve, reject) => {
@@ -28,11 +28,11 @@ function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?:
     onUnavailable: (why) => complaints.push(why),
   });
   const send = (key: string, needed = 1, script = key) => {
-    const sending = acknowledgement.sending(key, needed);
+    const sending = replicaAcks.sending(key, needed);
     const reply = watchPromise(sending.evalSha(script, [key], ['x']));
     return { sending, reply };
   };
-  return { acknowledgement, asked, census, clock, complaints, driver, send, server };
+  return { replicaAcks, asked, replicaCounts, clock, complaints, driver, send, server };
 }
 
 const settle = (clock: ManualClock) => clock.advance(0);
@@ -49,8 +49,8 @@ describe('grants on their way', () => {
   });
 
   it('carry their keys and arguments as given', async () => {
-    const { acknowledgement, clock, driver } = setUp();
-    void acknowledgement.sending('a', 1).eval('return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
+    const { replicaAcks, clock, driver } = setUp();
+    void replicaAcks.sending('a', 1).eval('return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
     await settle(clock);
     expect(driver.connection.sent[0]?.args).toEqual([
       'EVAL',
@@ -95,8 +95,8 @@ describe('grants on their way', () => {
   });
 
   it('are acknowledged by what was waited for after the last of its scripts', async () => {
-    const { acknowledgement, clock, driver } = setUp();
-    const sending = acknowledgement.sending('a', 1);
+    const { replicaAcks, clock, driver } = setUp();
+    const sending = replicaAcks.sending('a', 1);
     const unknown = watchPromise(sending.evalSha('digest', ['a'], []));
     await settle(clock);
     driver.connection.answer(0).reject(refusal('NOSCRIPT No matching script.'));
@@ -253,148 +253,148 @@ describe('how many replicas are needed', () => {
   ] as const)(
     'is what the census says of those that the server has: %s of %d',
     async (wish, replicas, needed) => {
-      const { acknowledgement, asked, server } = setUp({ wish });
+      const { replicaAcks, asked, server } = setUp({ wish });
       server.replicas = replicas;
-      expect(await acknowledgement.needed('a')).toBe(needed);
+      expect(await replicaAcks.needed('a')).toBe(needed);
       expect(asked).toHaveLength(1);
     },
   );
 
   it('a number is asked for whatever is connected, and nobody counts', async () => {
-    const { acknowledgement, asked } = setUp({ wish: 3 });
-    expect(await acknowledgement.needed('a')).toBe(3);
-    expect(await acknowledgement.neededNow('a')).toBe(3);
+    const { replicaAcks, asked } = setUp({ wish: 3 });
+    expect(await replicaAcks.needed('a')).toBe(3);
+    expect(await replicaAcks.neededNow('a')).toBe(3);
     expect(asked).toEqual([]);
   });
 
   it('is counted once for each server, and asked for again in the background when that is old', async () => {
-    const { acknowledgement, asked, clock, driver, server } = setUp();
+    const { replicaAcks, asked, clock, driver, server } = setUp();
     driver.homes.set('b', 'B');
-    for (const key of ['a', 'a2', 'b', 'a']) expect(await acknowledgement.needed(key)).toBe(1);
+    for (const key of ['a', 'a2', 'b', 'a']) expect(await replicaAcks.needed(key)).toBe(1);
     expect(asked.map(({ key }) => key)).toEqual(['a', 'b']);
     clock.jump(10_001);
     server.replicas = undefined;
     // Answered with what was known, without waiting; and asked for once, though many come.
-    expect(await acknowledgement.needed('a')).toBe(1);
-    expect(await acknowledgement.needed('a')).toBe(1);
+    expect(await replicaAcks.needed('a')).toBe(1);
+    expect(await replicaAcks.needed('a')).toBe(1);
     expect(asked).toHaveLength(3);
     asked[2]?.answer(0);
     await settle(clock);
-    expect(await acknowledgement.needed('a')).toBe(0);
+    expect(await replicaAcks.needed('a')).toBe(0);
   });
 
   it('stays what it was when it could not be counted again', async () => {
-    const { acknowledgement, asked, clock, server } = setUp();
-    expect(await acknowledgement.needed('a')).toBe(1);
+    const { replicaAcks, asked, clock, server } = setUp();
+    expect(await replicaAcks.needed('a')).toBe(1);
     clock.jump(10_001);
     server.replicas = undefined;
-    expect(await acknowledgement.needed('a')).toBe(1);
+    expect(await replicaAcks.needed('a')).toBe(1);
     asked[1]?.fail(reset());
     await settle(clock);
-    expect(await acknowledgement.needed('a')).toBe(1);
+    expect(await replicaAcks.needed('a')).toBe(1);
     expect(asked).toHaveLength(2);
   });
 
   it('is not known when it could not be counted the first time', async () => {
-    const { acknowledgement, asked, server } = setUp();
+    const { replicaAcks, asked, server } = setUp();
     server.replicas = undefined;
-    const needed = acknowledgement.needed('a');
+    const needed = replicaAcks.needed('a');
     asked[0]?.fail(unreachable());
     await expect(needed).rejects.toThrow('ECONNREFUSED');
   });
 
   it('is told by whoever has counted', async () => {
-    const { acknowledgement, asked, census } = setUp({ wish: 'majority' });
-    census.counted('A', 4);
-    expect(await acknowledgement.needed('a')).toBe(2);
+    const { replicaAcks, asked, replicaCounts } = setUp({ wish: 'majority' });
+    replicaCounts.counted('A', 4);
+    expect(await replicaAcks.needed('a')).toBe(2);
     expect(asked).toEqual([]);
   });
 
   it('now is counted now, whatever was known', async () => {
-    const { acknowledgement, asked, server } = setUp();
-    expect(await acknowledgement.needed('a')).toBe(1);
+    const { replicaAcks, asked, server } = setUp();
+    expect(await replicaAcks.needed('a')).toBe(1);
     server.replicas = 0;
-    expect(await acknowledgement.needed('a')).toBe(1);
-    expect(await acknowledgement.neededNow('a')).toBe(0);
+    expect(await replicaAcks.needed('a')).toBe(1);
+    expect(await replicaAcks.neededNow('a')).toBe(0);
     expect(asked).toHaveLength(2);
   });
 
   it('a majority is one of all that there should be, or ever were', async () => {
-    const { acknowledgement, server } = setUp({ wish: 'majority', expected: 2 });
+    const { replicaAcks, server } = setUp({ wish: 'majority', expected: 2 });
     server.replicas = 0;
-    expect(await acknowledgement.needed('a')).toBe(1);
+    expect(await replicaAcks.needed('a')).toBe(1);
     server.replicas = 4;
-    expect(await acknowledgement.neededNow('a')).toBe(2);
+    expect(await replicaAcks.neededNow('a')).toBe(2);
     server.replicas = 1;
-    expect(await acknowledgement.neededNow('a')).toBe(2);
+    expect(await replicaAcks.neededNow('a')).toBe(2);
   });
 });
 
 describe('a Cluster whose servers have not all as many replicas', () => {
   it('a majority is one of the replicas that the server of the key has', async () => {
-    const { acknowledgement, census, driver } = setUp({ wish: 'majority' });
+    const { replicaAcks, replicaCounts, driver } = setUp({ wish: 'majority' });
     driver.homes.set('b', 'B');
-    census.counted('A', 3);
-    census.counted('B', 1);
-    expect(await acknowledgement.needed('a')).toBe(2);
-    expect(await acknowledgement.needed('b')).toBe(1);
+    replicaCounts.counted('A', 3);
+    replicaCounts.counted('B', 1);
+    expect(await replicaAcks.needed('a')).toBe(2);
+    expect(await replicaAcks.needed('b')).toBe(1);
   });
 });
 
 describe('a server that offers no acknowledgements', () => {
   it('is gone on with where they were optional, having said so', async () => {
-    const { acknowledgement, asked, census, complaints } = setUp();
+    const { replicaAcks, asked, replicaCounts, complaints } = setUp();
     const why = refusal();
-    expect(acknowledgement.giveUp('a', why)).toBe(true);
+    expect(replicaAcks.giveUp('a', why)).toBe(true);
     expect(complaints).toEqual([why]);
-    expect(census.refusal).toBe(`A: ${why.message}`);
-    expect(await acknowledgement.needed('a')).toBe(0);
+    expect(replicaCounts.refusal).toBe(`A: ${why.message}`);
+    expect(await replicaAcks.needed('a')).toBe(0);
     expect(asked).toEqual([]);
   });
 
   it('is the only one that is gone on with so', async () => {
-    const { acknowledgement, driver } = setUp();
+    const { replicaAcks, driver } = setUp();
     driver.homes.set('b', 'B');
-    acknowledgement.giveUp('b', refusal());
-    expect(await acknowledgement.needed('b')).toBe(0);
-    expect(await acknowledgement.needed('a')).toBe(1);
+    replicaAcks.giveUp('b', refusal());
+    expect(await replicaAcks.needed('b')).toBe(0);
+    expect(await replicaAcks.needed('a')).toBe(1);
   });
 
   it('is asked for them again once somebody finds that it does', async () => {
-    const { acknowledgement, census } = setUp();
-    acknowledgement.giveUp('a', refusal());
-    census.allowed('A');
-    expect(await acknowledgement.needed('a')).toBe(1);
+    const { replicaAcks, replicaCounts } = setUp();
+    replicaAcks.giveUp('a', refusal());
+    replicaCounts.allowed('A');
+    expect(await replicaAcks.needed('a')).toBe(1);
   });
 
   it('since then is news, though it was gone on without before', () => {
-    const { acknowledgement, census, complaints } = setUp();
-    acknowledgement.giveUp('a', refusal());
-    census.allowed('A');
-    acknowledgement.giveUp('a', refusal());
+    const { replicaAcks, replicaCounts, complaints } = setUp();
+    replicaAcks.giveUp('a', refusal());
+    replicaCounts.allowed('A');
+    replicaAcks.giveUp('a', refusal());
     expect(complaints).toHaveLength(2);
   });
 
   it.each([1, 'majority'] as const)('is not gone on with where they were insisted on: %s', async (wish) => {
-    const { acknowledgement, census, complaints } = setUp({ wish });
-    expect(acknowledgement.giveUp('a', refusal())).toBe(false);
+    const { replicaAcks, replicaCounts, complaints } = setUp({ wish });
+    expect(replicaAcks.giveUp('a', refusal())).toBe(false);
     expect(complaints).toEqual([]);
     // Whoever looks next tells.
-    expect(census.refusal).toMatch(/^A: NOPERM/);
-    expect(await acknowledgement.needed('a')).toBe(1);
+    expect(replicaCounts.refusal).toMatch(/^A: NOPERM/);
+    expect(await replicaAcks.needed('a')).toBe(1);
   });
 
   it('nor tells how many there are: where they are optional none is asked for, and that is said', async () => {
-    const { acknowledgement, complaints, server } = setUp();
+    const { replicaAcks, complaints, server } = setUp();
     server.replicas = null;
-    expect(await acknowledgement.needed('a')).toBe(0);
+    expect(await replicaAcks.needed('a')).toBe(0);
     expect(complaints).toHaveLength(1);
   });
 
   it('nor tells how many there are: a majority cannot be had', async () => {
-    const { acknowledgement, complaints, server } = setUp({ wish: 'majority' });
+    const { replicaAcks, complaints, server } = setUp({ wish: 'majority' });
     server.replicas = null;
-    await expect(acknowledgement.needed('a')).rejects.toThrow('does not tell how many replicas');
+    await expect(replicaAcks.needed('a')).rejects.toThrow('does not tell how many replicas');
     expect(complaints).toEqual([]);
   });
 });

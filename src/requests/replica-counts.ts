@@ -22,7 +22,7 @@ interface Count {
   readonly takenAt: number;
 }
 
-export class ReplicaCensus {
+export class ReplicaCounts {
   readonly wish: ReplicaWish;
   readonly #clock: Clock;
   readonly #expected: number;

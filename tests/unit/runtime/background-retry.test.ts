@@ -1,6 +1,6 @@
 /** Cleaning up in the background: repeated until answered, for as long as it matters. */
 import { describe, expect, it } from 'vitest';
-import { Settler } from '../../../src/runtime/background-retry.ts';
+import { BackgroundRetry } from '../../../src/runtime/background-retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from './support/bench.ts';
 import { defer, refusal, reset, watchPromise } from './support/deferred.ts';
@@ -8,14 +8,14 @@ import { defer, refusal, reset, watchPromise } from './support/deferred.ts';
 function setUp() {
   const clock = new ManualClock();
   const reports = new Reports();
-  return { clock, reports, settler: new Settler(clock, reports.report) };
+  return { clock, reports, backgroundRetry: new BackgroundRetry(clock, reports.report) };
 }
 
 describe('Settler', () => {
   it('repeats until the server has answered', async () => {
-    const { clock, reports, settler } = setUp();
+    const { clock, reports, backgroundRetry } = setUp();
     let calls = 0;
-    settler.settle('release "x"', 30_000, async () => {
+    backgroundRetry.settle('release "x"', 30_000, async () => {
       calls += 1;
       if (calls < 4) throw reset();
     });
@@ -26,10 +26,10 @@ describe('Settler', () => {
   });
 
   it('gives up when the time is over, and reports why', async () => {
-    const { clock, reports, settler } = setUp();
+    const { clock, reports, backgroundRetry } = setUp();
     const error = reset();
     let calls = 0;
-    settler.settle('release "x"', 5_000, async () => {
+    backgroundRetry.settle('release "x"', 5_000, async () => {
       calls += 1;
       throw error;
     });
@@ -43,9 +43,9 @@ describe('Settler', () => {
   it.each(['during an attempt', 'between two'])(
     'counts the time that the machine sleeps: %s',
     async (when) => {
-      const { clock, reports, settler } = setUp();
+      const { clock, reports, backgroundRetry } = setUp();
       let calls = 0;
-      settler.settle('release "x"', 60_000, async () => {
+      backgroundRetry.settle('release "x"', 60_000, async () => {
         calls += 1;
         if (when === 'during an attempt') clock.suspend(60_000);
         throw reset();
@@ -60,10 +60,10 @@ describe('Settler', () => {
   );
 
   it('tells a refusal at once, and repeats until it is lifted', async () => {
-    const { clock, reports, settler } = setUp();
+    const { clock, reports, backgroundRetry } = setUp();
     const error = refusal();
     let calls = 0;
-    settler.settle('release "x"', 30_000, async () => {
+    backgroundRetry.settle('release "x"', 30_000, async () => {
       calls += 1;
       if (calls < 4) throw error;
     });
@@ -75,19 +75,19 @@ describe('Settler', () => {
   });
 
   it('tells a refusal that is never lifted once', async () => {
-    const { clock, reports, settler } = setUp();
-    settler.settle('release "x"', 5_000, () => Promise.reject(refusal()));
+    const { clock, reports, backgroundRetry } = setUp();
+    backgroundRetry.settle('release "x"', 5_000, () => Promise.reject(refusal()));
     await clock.advance(10_000);
     expect(reports.of('error')).toHaveLength(1);
     expect(clock.pendingTimers).toBe(0);
   });
 
   it('is drained when every task has ended, however it ended', async () => {
-    const { clock, settler } = setUp();
+    const { clock, backgroundRetry } = setUp();
     const answer = defer();
-    settler.settle('a', 30_000, () => answer.promise);
-    settler.settle('b', 1_000, () => Promise.reject(refusal()));
-    const drained = watchPromise(settler.drained());
+    backgroundRetry.settle('a', 30_000, () => answer.promise);
+    backgroundRetry.settle('b', 1_000, () => Promise.reject(refusal()));
+    const drained = watchPromise(backgroundRetry.drained());
     await clock.advance(2_000);
     expect(drained.state).toBe('pending');
     answer.resolve();
@@ -96,23 +96,23 @@ describe('Settler', () => {
   });
 
   it('is drained at once without tasks', async () => {
-    await setUp().settler.drained();
+    await setUp().backgroundRetry.drained();
   });
 
   it('makes no further attempt once closed, neither after an answer nor after a pause', async () => {
-    const { clock, settler } = setUp();
+    const { clock, backgroundRetry } = setUp();
     const answer = defer();
     const calls: string[] = [];
-    settler.settle('under way', 30_000, () => {
+    backgroundRetry.settle('under way', 30_000, () => {
       calls.push('under way');
       return answer.promise;
     });
-    settler.settle('pausing', 30_000, () => {
+    backgroundRetry.settle('pausing', 30_000, () => {
       calls.push('pausing');
       return Promise.reject(reset());
     });
     await clock.advance(0);
-    settler.close();
+    backgroundRetry.close();
     answer.reject(reset());
     await clock.advance(30_000);
     expect(calls).toEqual(['under way', 'pausing']);

@@ -1,0 +1,108 @@
+/** What is known of replicas, and how many of them have to acknowledge a grant. */
+import { describe, expect, it } from 'vitest';
+import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+
+function setUp(wish: ReplicaWish = 'majority', expected = 0) {
+  const clock = new ManualClock();
+  return { clock, replicaCounts: new ReplicaCounts({ clock, wish, expected }) };
+}
+
+describe('how many have to acknowledge a grant', () => {
+  it.each([
+    ['auto', 0, 0],
+    ['auto', 1, 1],
+    ['auto', 5, 1],
+    ['majority', 0, 0],
+    ['majority', 1, 1],
+    ['majority', 2, 1],
+    ['majority', 3, 2],
+    ['majority', 4, 2],
+    [2, 0, 2],
+    [2, 5, 2],
+  ] as const)('%s of %d is %d', (wish, connected, required) => {
+    expect(setUp(wish).replicaCounts.required('A', connected)).toBe(required);
+  });
+
+  it.each([
+    ['auto', 0],
+    ['majority', 1],
+    [2, 2],
+  ] as const)('where none can be waited for, %s of one: %d', (wish, required) => {
+    const { replicaCounts } = setUp(wish);
+    replicaCounts.refused('A', 'NOPERM');
+    expect(replicaCounts.required('A', 1)).toBe(required);
+    replicaCounts.allowed('A');
+    expect(replicaCounts.required('A', 1)).toBe(wish === 2 ? 2 : 1);
+  });
+
+  it('a majority is one of all that there should be', () => {
+    const { replicaCounts } = setUp('majority', 4);
+    expect(replicaCounts.required('A', 1)).toBe(2);
+    expect(replicaCounts.required('A', 6)).toBe(3);
+  });
+
+  it('a majority is one of all that were ever seen, whatever is doubted since', () => {
+    const { replicaCounts } = setUp();
+    for (const replicas of [1, 4, 0]) replicaCounts.counted('A', replicas);
+    replicaCounts.doubt('A');
+    expect(replicaCounts.required('A', 0)).toBe(2);
+  });
+
+  it('a replica that was seen once is missed by a majority only', () => {
+    for (const wish of ['auto', 0] as const) {
+      const { replicaCounts } = setUp(wish, 4);
+      replicaCounts.counted('A', 4);
+      expect(replicaCounts.required('A', 0)).toBe(0);
+    }
+  });
+});
+
+describe('a primary that was never seen with a replica', () => {
+  it.each(['never looked at', 'looked at'])('misses as many as the poorest of the others, %s', (looked) => {
+    const { replicaCounts } = setUp();
+    replicaCounts.counted('A', 5);
+    replicaCounts.counted('B', 3);
+    replicaCounts.counted('C', 0);
+    if (looked === 'looked at') replicaCounts.counted('D', 0);
+    expect(replicaCounts.required('D', 0)).toBe(2);
+  });
+
+  it('misses none where nobody else has any', () => {
+    const { replicaCounts } = setUp();
+    replicaCounts.counted('A', 0);
+    expect(replicaCounts.required('B', 0)).toBe(0);
+  });
+
+  it('is judged by its own as soon as there is one', () => {
+    const { replicaCounts } = setUp();
+    replicaCounts.counted('A', 5);
+    replicaCounts.counted('B', 1);
+    expect(replicaCounts.required('B', 0)).toBe(1);
+  });
+});
+
+describe('what was counted', () => {
+  it('is known for each primary, and old after a while', () => {
+    const { replicaCounts, clock } = setUp();
+    expect(replicaCounts.known('A')).toBeUndefined();
+    replicaCounts.counted('A', 2);
+    clock.jump(10_000);
+    replicaCounts.counted('B', 1);
+    expect(replicaCounts.known('A')).toEqual({ replicas: 2, isOld: false });
+    clock.jump(1);
+    expect(replicaCounts.known('A')).toEqual({ replicas: 2, isOld: true });
+    expect(replicaCounts.known('B')).toEqual({ replicas: 1, isOld: false });
+    replicaCounts.counted('A', 0);
+    expect(replicaCounts.known('A')).toEqual({ replicas: 0, isOld: false });
+  });
+
+  it('is known no more once it is doubted, of that primary only', () => {
+    const { replicaCounts } = setUp();
+    replicaCounts.counted('A', 2);
+    replicaCounts.counted('B', 1);
+    replicaCounts.doubt('A');
+    expect(replicaCounts.known('A')).toBeUndefined();
+    expect(replicaCounts.known('B')).toEqual({ replicas: 1, isOld: false });
+  });
+});
