@@ -2,38 +2,42 @@
  * The client: puts driver and runtime together and hands out locks.
  */
 import { randomUUID } from 'node:crypto';
-import type { ClientOptions, LockKindOptions } from './client-options.ts';
-import { detectDriver } from './drivers/detect.ts';
-import type { Driver } from './drivers/driver.ts';
-import { openDriver } from './drivers/connect.ts';
-import { toHoldfastError } from './outcome.ts';
-import { ClosedError, OptionError } from './errors.ts';
-import type { Capabilities } from './preflight/capabilities.ts';
-import { checkHealth, type Health } from './preflight/health.ts';
-import { type Description, describe, list } from './inspect/locks.ts';
-import { checkName, checkOptions } from './options.ts';
+import { SystemClock } from './clock.ts';
 import { CountDownLatch, latchFitsCluster } from './counters/count-down-latch.ts';
-import { ProtocolLock } from './locks/protocol-lock.ts';
-import { FairProtocol } from './locks/fair-lock.ts';
-import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './locks/fenced-lock.ts';
-import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fencing/fenced-register.ts';
-import type { Lock } from './locks/lock.ts';
-import { MultiLock } from './groups/multi-lock.ts';
 import { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 import { RateLimiter } from './counters/rate-limiter.ts';
-import { type ReadWriteLock, type ReadWriteLockOptions, ProtocolReadWriteLock } from './locks/read-write-lock.ts';
-import { RedLock } from './groups/red-lock.ts';
-import { ReentrantProtocol } from './locks/reentrant-lock.ts';
 import { Semaphore } from './counters/semaphore.ts';
+import { openDriver } from './drivers/connect.ts';
+import { detectDriver } from './drivers/detect.ts';
+import type { Driver } from './drivers/driver.ts';
+import { ClosedError, OptionError } from './errors.ts';
+import type { ClientEvents, Report } from './events.ts';
+import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fencing/fenced-register.ts';
+import { MultiLock } from './groups/multi-lock.ts';
+import { RedLock } from './groups/red-lock.ts';
+import { type Description, describe, list } from './inspect/locks.ts';
+import { FairProtocol } from './locks/fair-lock.ts';
+import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './locks/fenced-lock.ts';
+import type { Lock } from './locks/lock.ts';
+import { ProtocolLock } from './locks/protocol-lock.ts';
+import {
+  ProtocolReadWriteLock,
+  type ReadWriteLock,
+  type ReadWriteLockOptions,
+} from './locks/read-write-lock.ts';
+import { ReentrantProtocol } from './locks/reentrant-lock.ts';
 import { SimpleProtocol } from './locks/simple-lock.ts';
 import { type Backoff, spinning } from './locks/spin-lock.ts';
 import { WebLocks } from './locks/web-locks.ts';
-import { SystemClock } from './clock.ts';
-import type { ClientEvents, Report } from './events.ts';
+import { checkName, checkOptions } from './options/checks.ts';
+import type { ClientOptions, LockKindOptions } from './options/client-options.ts';
+import { checkSettings, type Settings } from './options/settings.ts';
+import { checkTarget, type Target } from './options/target.ts';
+import { toHoldfastError } from './outcome.ts';
+import type { Capabilities } from './preflight/capabilities.ts';
+import { checkHealth, type Health } from './preflight/health.ts';
 import { Owner, Section } from './runtime/owner.ts';
-import { checkSettings, type Settings } from './settings.ts';
 import { closeOnSignals } from './signals.ts';
-import { checkTarget, type Target } from './target.ts';
 import { publish } from './telemetry/channels.ts';
 import { type Listener, Listeners } from './telemetry/listeners.ts';
 import { Warnings } from './telemetry/warnings.ts';

@@ -2,7 +2,20 @@
  * The public surface, and the only file that re-exports.
  */
 export { Holdfast } from './client.ts';
-export type { ClientOptions, LockKindOptions } from './client-options.ts';
+export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
+export type { Permit } from './counters/permit.ts';
+export type {
+  PermitExpirableSemaphore,
+  PermitOptions,
+  TryPermitOptions,
+} from './counters/permit-semaphore.ts';
+export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
+export type {
+  AcquireOptions,
+  Semaphore,
+  TryAcquireOptions,
+  WithPermitOptions,
+} from './counters/semaphore.ts';
 export type {
   ClusterTarget,
   FixedTarget,
@@ -13,31 +26,15 @@ export type {
 } from './drivers/address.ts';
 export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
+export type { ClientEvents, WarningCode } from './events.ts';
+export type { FencedRegister } from './fencing/fenced-register.ts';
 export { MemoryFence } from './fencing/memory-fence.ts';
 export { type SqlFence, sqlFence } from './fencing/sql-fence.ts';
-export type { Capabilities } from './preflight/capabilities.ts';
-export type { Health, Problem } from './preflight/health.ts';
 export type { Description } from './inspect/locks.ts';
-export type { Persistence } from './preflight/server-facts.ts';
-export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
 export type { FencedHold, FencedLock, FencedLockOptions } from './locks/fenced-lock.ts';
-export type { FencedRegister } from './fencing/fenced-register.ts';
 export type { Hold } from './locks/hold.ts';
 export type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './locks/lock.ts';
-export type { Permit } from './counters/permit.ts';
-export type {
-  PermitExpirableSemaphore,
-  PermitOptions,
-  TryPermitOptions,
-} from './counters/permit-semaphore.ts';
-export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.ts';
-export type {
-  AcquireOptions,
-  Semaphore,
-  TryAcquireOptions,
-  WithPermitOptions,
-} from './counters/semaphore.ts';
 export type { Backoff } from './locks/spin-lock.ts';
 export type {
   WebLock,
@@ -47,8 +44,11 @@ export type {
   WebLockSnapshot,
   WebLocks,
 } from './locks/web-locks.ts';
-export type { ClientEvents, WarningCode } from './events.ts';
+export type { ClientOptions, LockKindOptions } from './options/client-options.ts';
+export type { Target } from './options/target.ts';
+export type { Capabilities } from './preflight/capabilities.ts';
+export type { Health, Problem } from './preflight/health.ts';
+export type { Persistence } from './preflight/server-facts.ts';
 export type { Owner } from './runtime/owner.ts';
-export type { Target } from './target.ts';
 export type { Diagnostic } from './telemetry/channels.ts';
 export type { Listener } from './telemetry/listeners.ts';

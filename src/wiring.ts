@@ -1,35 +1,36 @@
 /**
  * Puts the parts of one client together: what every lock and synchronizer of it shares.
  */
-import { withDeadline } from './drivers/deadline.ts';
-import type { Driver } from './drivers/driver.ts';
-import { Preflight } from './preflight/preflight.ts';
-import { readReplication } from './preflight/server-facts.ts';
-import { checkName, checkSlots } from './options.ts';
-import { Answers } from './requests/answers.ts';
-import { FirstTries } from './counters/parallel-first-try.ts';
-import { GrantSender } from './requests/grant-sender.ts';
-import type { LockContext } from './locks/lock-context.ts';
+
+import type { Clock } from './clock.ts';
 import { HeldPermits } from './counters/permit.ts';
 import { renewPermits } from './counters/permit-protocol.ts';
+import { SharedLooks } from './counters/shared-look.ts';
+import type { SynchronizerContext } from './counters/synchronizer-context.ts';
+import { withDeadline } from './drivers/deadline.ts';
+import type { Driver } from './drivers/driver.ts';
+import type { Report } from './events.ts';
+import type { LockContext } from './locks/lock-context.ts';
 import { renewReads } from './locks/read-protocol.ts';
 import type { ReadWriteRenewals } from './locks/read-write-lock.ts';
 import { REENTRANT_SCRIPTS } from './locks/reentrant-lock.ts';
-import type { SynchronizerContext } from './requests/requests.ts';
 import { renewWith } from './locks/scripted-protocol.ts';
 import { SIMPLE_SCRIPTS } from './locks/simple-lock.ts';
-import type { Wire } from './requests/wire.ts';
-import { ReplicaAcks } from './requests/replica-acks.ts';
-import type { Clock } from './clock.ts';
-import type { Report } from './events.ts';
+import { checkName, checkSlots } from './options/checks.ts';
+import { checkGrace, type Settings } from './options/settings.ts';
+import { Preflight } from './preflight/preflight.ts';
+import { readReplication } from './preflight/server-facts.ts';
+import { Answers } from './requests/answers.ts';
+import { GrantSender } from './requests/grant-sender.ts';
 import { Guard } from './requests/guard.ts';
+import { ReplicaAcks } from './requests/replica-acks.ts';
+import { ReplicaCounts } from './requests/replica-counts.ts';
+import type { Wire } from './requests/wire.ts';
 import { OwnerNumbers, Sections } from './runtime/owner.ts';
 import type { Renew } from './runtime/protocol.ts';
-import { ReplicaCounts } from './requests/replica-counts.ts';
 import { Runtime } from './runtime/runtime.ts';
 import { WakeChannels } from './runtime/wake-channels.ts';
 import { inspectPrimary, lockPeek } from './scripts/generated.ts';
-import { checkGrace, type Settings } from './settings.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 
 /** What a client is made of; tests replace the clock. */
@@ -146,7 +147,7 @@ export class Wiring {
       answers: new Answers(clock, this.#plain),
     };
     this.context = { ...shared, clientId: id, sections: new Sections() };
-    this.synchronizers = { ...shared, wire: this.#plain, firstTries: new FirstTries() };
+    this.synchronizers = { ...shared, wire: this.#plain, sharedLooks: new SharedLooks() };
     const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
     this.renewals = {
       reentrant,

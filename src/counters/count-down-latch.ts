@@ -4,7 +4,8 @@
  * Waiting is the runtime's. One look that finds the latch open lets in everybody who waited before it.
  */
 import { latchChannel } from '../keys.ts';
-import { checkCount, checkOptions } from '../options.ts';
+import { checkCount, checkOptions } from '../options/checks.ts';
+import { type Memory, Requests } from '../requests/requests.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -14,8 +15,8 @@ import {
   countDownLatchGetCount,
   countDownLatchTrySetCount,
 } from '../scripts/generated.ts';
-import type { FirstTry } from './parallel-first-try.ts';
-import { type Memory, Requests, type SynchronizerContext } from '../requests/requests.ts';
+import type { SharedLook } from './shared-look.ts';
+import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** How to wait for a latch. */
 export interface AwaitOptions {
@@ -100,7 +101,7 @@ export class CountDownLatch {
    */
   async await(options?: AwaitOptions): Promise<boolean> {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
-    const { runtime, firstTries } = this.#context;
+    const { runtime, sharedLooks } = this.#context;
     const line = `count-down-latch ${this.#key}`;
     const place = {
       runtime,
@@ -110,7 +111,9 @@ export class CountDownLatch {
       look: () => this.#look(),
     };
     if (waitMs === 0) return (await new LatchWait(place).take({ waitMs, signal })) !== null;
-    const isOpen = await firstTries.among(line, (firstTry) => new LatchWait(place, firstTry).take({ waitMs, signal }));
+    const isOpen = await sharedLooks.among(line, (sharedLook) =>
+      new LatchWait(place, sharedLook).take({ waitMs, signal }),
+    );
     // Nobody may have told of the opening, and the last look may be a poll ago.
     return isOpen !== null || (await this.getCount()) === 0;
   }
@@ -152,15 +155,15 @@ interface LatchPlace {
 /** One wait for a latch: a look that finds it open takes nothing. */
 class LatchWait extends Acquisition<true, number> {
   readonly #place: LatchPlace;
-  readonly #firstTry: FirstTry | undefined;
+  readonly #sharedLook: SharedLook | undefined;
   readonly #number: number;
   #cameBefore = 0;
 
-  constructor(place: LatchPlace, firstTry?: FirstTry) {
+  constructor(place: LatchPlace, sharedLook?: SharedLook) {
     super(place.runtime, place.line);
     this.#place = place;
-    this.#firstTry = firstTry;
-    this.#number = firstTry?.came ?? 0;
+    this.#sharedLook = sharedLook;
+    this.#number = sharedLook?.came ?? 0;
   }
 
   protected get what(): string {
@@ -181,8 +184,8 @@ class LatchWait extends Acquisition<true, number> {
   }
 
   protected attempt(): Promise<number> {
-    if (this.#firstTry?.isServed(this.#number)) return Promise.resolve(0);
-    this.#cameBefore = this.#firstTry?.came ?? 0;
+    if (this.#sharedLook?.isServed(this.#number)) return Promise.resolve(0);
+    this.#cameBefore = this.#sharedLook?.came ?? 0;
     return this.#place.look();
   }
 
@@ -191,7 +194,7 @@ class LatchWait extends Acquisition<true, number> {
   }
 
   protected accept(): true {
-    this.#firstTry?.serve(this.#cameBefore);
+    this.#sharedLook?.serve(this.#cameBefore);
     this.runtime.look(this.#place.line);
     return true;
   }

@@ -4,12 +4,13 @@
  * All attempts ask for the same ids, so that none takes more than once. What a call that gives up may have
  * taken, or may yet take, is undone in the background.
  */
+
+import { UNANSWERED_MS } from '../requests/answers.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
-import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { assertInTime, type Grant } from '../runtime/tenure.ts';
-import { UNANSWERED_MS } from '../requests/answers.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
 
 type Answer = Awaited<ReturnType<PermitProtocol['acquire']>>;

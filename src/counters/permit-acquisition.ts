@@ -7,12 +7,13 @@
  */
 import { DriverError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
-import { Acquisition, type Waiting } from '../runtime/acquire.ts';
-import { LATE_MS } from '../runtime/tombstone.ts';
-import { POLL_MS } from '../runtime/poller.ts';
-import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import type { Requests, SynchronizerContext } from '../requests/requests.ts';
+import type { Requests } from '../requests/requests.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { POLL_MS } from '../runtime/poller.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
+import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
+import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** Where a semaphore is, and how to reach it. */
 export interface SemaphorePlace {

@@ -7,18 +7,18 @@
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
 import { endedKey, permitTimeoutKey, semaphoreChannel } from '../keys.ts';
-import { LATE_MS } from '../runtime/tombstone.ts';
-import { retry } from '../runtime/retry.ts';
+import { UNANSWERED_MS } from '../requests/answers.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
 import {
   permitSemaphoreAcquire,
   permitSemaphoreRelease,
   permitSemaphoreRenew,
   permitSemaphoreUndo,
 } from '../scripts/generated.ts';
-import { UNANSWERED_MS } from '../requests/answers.ts';
-import type { Wire } from '../requests/wire.ts';
 
 export function newPermitId(): string {
   return randomBytes(16).toString('hex');

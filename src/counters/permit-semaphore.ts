@@ -5,7 +5,8 @@
  * `expiring-permit-acquisition.ts`, what becomes of one that is held in `permit.ts`.
  */
 import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
-import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options.ts';
+import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
+import { Requests } from '../requests/requests.ts';
 import type { Grant } from '../runtime/tenure.ts';
 import {
   permitSemaphoreCountPermits,
@@ -19,7 +20,7 @@ import {
 import { ExpiringPermitAcquisition } from './expiring-permit-acquisition.ts';
 import { HeldPermit, type HeldPermits, type Permit } from './permit.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
-import { Requests, type SynchronizerContext } from '../requests/requests.ts';
+import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** Redisson reads a number of permits as a Java `int`. */
 const MOST_PERMITS = 2 ** 31 - 1;
@@ -282,7 +283,11 @@ export class PermitExpirableSemaphore {
     const tell = (isReleased: boolean) => {
       for (const left of leaving) left?.(isReleased);
     };
-    const args = { ...this.#protocol.wake, tombstoneMs: this.#protocol.tombstoneMs, ids: ids.map(permitBytes) };
+    const args = {
+      ...this.#protocol.wake,
+      tombstoneMs: this.#protocol.tombstoneMs,
+      ids: ids.map(permitBytes),
+    };
     const ended = this.#protocol.endedKeys(ids);
     try {
       const reply = await this.#requests.owe('release permits of', ({ answer, rememberMs }) => {

@@ -5,10 +5,10 @@
  * and nothing that could run out: it is only given back.
  */
 import { LeaseLostError, NotHeldError } from '../errors.ts';
+import { UNANSWERED_MS } from '../requests/answers.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type Entry, type Grant, Tenure } from '../runtime/tenure.ts';
-import { UNANSWERED_MS } from '../requests/answers.ts';
 import type { PermitProtocol } from './permit-protocol.ts';
 
 /**
@@ -160,7 +160,11 @@ export class HeldPermit implements Permit, Entry {
    * @returns to be called with what the server answered
    */
   leaseChanging(sentAt: number, leaseMs: number): (isUpdated: boolean) => void {
-    if (this.#releasing !== undefined || this.#loss !== undefined || this.#tenure?.checkDeadline() === false) {
+    if (
+      this.#releasing !== undefined ||
+      this.#loss !== undefined ||
+      this.#tenure?.checkDeadline() === false
+    ) {
       return () => {};
     }
     this.renewed = false;

@@ -8,12 +8,12 @@
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
 import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';
-import { Acquisition, type Waiting } from '../runtime/acquire.ts';
-import { LATE_MS } from '../runtime/tombstone.ts';
-import { jittered, POLL_MS } from '../runtime/poller.ts';
-import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import type { SynchronizerContext } from '../requests/requests.ts';
+import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { jittered, POLL_MS } from '../runtime/poller.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
+import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
+import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** Where a rate limiter is, and how to reach it. */
 export interface RatePlace {

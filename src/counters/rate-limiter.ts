@@ -5,7 +5,8 @@
  * `rate-acquisition.ts`.
  */
 import { OptionError } from '../errors.ts';
-import { checkCount, checkOptions } from '../options.ts';
+import { checkCount, checkOptions } from '../options/checks.ts';
+import { type Memory, Requests } from '../requests/requests.ts';
 import {
   rateLimiterAvailablePermits,
   rateLimiterGetConfig,
@@ -14,8 +15,8 @@ import {
   rateLimiterTrySetRate,
 } from '../scripts/generated.ts';
 import { RateAcquisition, type RatePlace, rateKeys, unsetError } from './rate-acquisition.ts';
-import { type Memory, Requests, type SynchronizerContext } from '../requests/requests.ts';
 import type { AcquireOptions, TryAcquireOptions } from './semaphore.ts';
+import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** An entry of the history has four bytes for them. */
 const MOST_PERMITS = 2 ** 32 - 1;

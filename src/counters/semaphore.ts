@@ -7,7 +7,8 @@
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
 import type { Link } from '../linked-list.ts';
-import { checkCount, checkOptions } from '../options.ts';
+import { checkCount, checkOptions } from '../options/checks.ts';
+import { type Memory, Requests } from '../requests/requests.ts';
 import type { Interruptible } from '../runtime/runtime.ts';
 import {
   semaphoreAddPermits,
@@ -18,7 +19,7 @@ import {
   semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
 import { PermitAcquisition } from './permit-acquisition.ts';
-import { type Memory, Requests, type SynchronizerContext } from '../requests/requests.ts';
+import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** Redisson reads a number of permits as a Java `int`. */
 const MOST_PERMITS = 2 ** 31 - 1;

@@ -6,9 +6,6 @@
  */
 import type { Cluster, Redis } from 'ioredis';
 import { type ClusterTarget, named, tlsOptions } from './address.ts';
-import type { Driver } from './driver.ts';
-import { ioredisClusterDriver } from './ioredis/cluster.ts';
-import { ping } from './ioredis/connection.ts';
 import {
   CLOSE_MS,
   cannotConnect,
@@ -21,6 +18,9 @@ import {
   whenServing,
   within,
 } from './connect-settings.ts';
+import type { Driver } from './driver.ts';
+import { ioredisClusterDriver } from './ioredis/cluster.ts';
+import { ping } from './ioredis/connection.ts';
 
 const NODE_PORT = 6_379;
 

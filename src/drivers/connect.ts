@@ -7,12 +7,8 @@
  */
 import type { Redis } from 'ioredis';
 import { DriverError } from '../errors.ts';
-import type { Destination } from '../target.ts';
+import type { Destination } from '../options/target.ts';
 import { named, resolveServer, type SentinelTarget, type ServerTarget, tlsOptions } from './address.ts';
-import type { Driver } from './driver.ts';
-import { ioredisDriver } from './ioredis/one-server.ts';
-import { SENTINEL_PORT, SentinelPrimary } from './ioredis/sentinel.ts';
-import { OneServerDriver } from './one-server.ts';
 import { openCluster } from './connect-cluster.ts';
 import {
   cannotConnect,
@@ -24,6 +20,10 @@ import {
   whenServing,
   within,
 } from './connect-settings.ts';
+import type { Driver } from './driver.ts';
+import { ioredisDriver } from './ioredis/one-server.ts';
+import { SENTINEL_PORT, SentinelPrimary } from './ioredis/sentinel.ts';
+import { OneServerDriver } from './one-server.ts';
 
 /**
  * Connects, and resolves to a driver that keeps itself connected until it is closed. Rejects with a DriverError,

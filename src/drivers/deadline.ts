@@ -9,9 +9,11 @@
  * Being where every call passes, it also tells when a server answers again after trouble, which is when it may
  * have become another one.
  */
+
+import { type Alarm, type Clock, serverTime } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Link, LinkedList } from '../linked-list.ts';
-import { type Alarm, type Clock, serverTime } from '../clock.ts';
+import { classify } from '../outcome.ts';
 import type {
   CallSignal,
   Connection,
@@ -21,7 +23,6 @@ import type {
   ScriptReply,
   Topology,
 } from './driver.ts';
-import { classify } from '../outcome.ts';
 
 /** Who watches over the calls. */
 export interface CallWatch {

@@ -6,12 +6,12 @@
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
-import { ioredisDriver } from './ioredis/one-server.ts';
 import { type IoredisCluster, ioredisClusterDriver } from './ioredis/cluster.ts';
 import type { IoredisClient, IoredisSender } from './ioredis/connection.ts';
-import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis/one-server.ts';
+import { ioredisDriver } from './ioredis/one-server.ts';
 import { type NodeRedisCluster, nodeRedisClusterDriver } from './node-redis/cluster.ts';
 import type { NodeRedisClient } from './node-redis/connection.ts';
+import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis/one-server.ts';
 import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis/sentinel.ts';
 import { detectGlide } from './valkey-glide/detect.ts';
 

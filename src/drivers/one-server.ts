@@ -4,6 +4,8 @@
  *
  * Deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
  */
+
+import { ConnectionStates } from './connection-state.ts';
 import type {
   CallSignal,
   Connection,
@@ -14,7 +16,6 @@ import type {
   SwitchListener,
   Topology,
 } from './driver.ts';
-import { ConnectionStates } from './connection-state.ts';
 import { scanWith } from './scan.ts';
 
 /** What a client library knows of its server. */

@@ -7,8 +7,8 @@
  * follows from a switch, is left to the driver.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connection, ConnectionEvents, ScriptReply } from './driver.ts';
 import { reconnectDelayMs } from './connect-settings.ts';
+import type { Connection, ConnectionEvents, ScriptReply } from './driver.ts';
 
 export interface Place {
   readonly host: string;

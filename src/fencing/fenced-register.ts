@@ -5,11 +5,11 @@
  */
 import { StaleTokenError } from '../errors.ts';
 import { registerKey } from '../keys.ts';
-import { checkToken, checkValue } from '../options.ts';
+import { checkToken, checkValue } from '../options/checks.ts';
+import type { Wire } from '../requests/wire.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { fencedRegisterClaim, fencedRegisterRead, fencedRegisterWrite } from '../scripts/generated.ts';
-import type { Wire } from '../requests/wire.ts';
 
 /** A value in Redis, written under a fenced lock. */
 export interface FencedRegister {

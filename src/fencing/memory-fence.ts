@@ -2,7 +2,7 @@
  * A guard for what lives in this process: a cache, a file it alone writes, a device.
  */
 import { StaleTokenError } from '../errors.ts';
-import { checkToken } from '../options.ts';
+import { checkToken } from '../options/checks.ts';
 
 /**
  * Lets work through in the order of its tokens: once a token was seen, lower ones are refused.

@@ -5,12 +5,13 @@
  * its own client and its own clock; the group is lost with the member that leaves too few. What takes the
  * members, and in which order, is decided elsewhere.
  */
-import { LeaseLostError, NotHeldError } from '../errors.ts';
-import { checkLeaseMs } from '../options.ts';
-import { onAbort } from '../runtime/abort.ts';
+
 import type { CancelTimer } from '../clock.ts';
-import type { Runtime } from '../runtime/runtime.ts';
+import { LeaseLostError, NotHeldError } from '../errors.ts';
 import type { Hold, LockHold } from '../locks/hold.ts';
+import { checkLeaseMs } from '../options/checks.ts';
+import { onAbort } from '../runtime/abort.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 /** How many said yes, and the first failure. */
 interface Tally {

@@ -5,16 +5,16 @@
  * `withLock` the code runs as one owner on every client that takes part, so that members can be re-entered.
  */
 import { AcquireTimeoutError, ClosedError, NotHeldError, OptionError } from '../errors.ts';
-import { checkOptions } from '../options.ts';
-import { Owner, Section } from '../runtime/owner.ts';
-import type { LockState } from '../runtime/protocol.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { ProtocolLock } from '../locks/protocol-lock.ts';
-import type { GroupHold } from './group-hold.ts';
 import type { Hold, HoldOptions } from '../locks/hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from '../locks/lock.ts';
 import type { LockContext } from '../locks/lock-context.ts';
-import { runHolding, workHolding } from '../runtime/run-holding.ts';
+import { ProtocolLock } from '../locks/protocol-lock.ts';
+import { runHolding, workHolding } from '../locks/run-holding.ts';
+import { checkOptions } from '../options/checks.ts';
+import { Owner, Section } from '../runtime/owner.ts';
+import type { LockState } from '../runtime/protocol.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { GroupHold } from './group-hold.ts';
 
 /** A caller's wish to have the whole group. */
 export interface Quest {

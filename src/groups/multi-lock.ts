@@ -5,16 +5,17 @@
  * stands for locks on several. Two who name the same locks in opposite orders take them in the same order and
  * cannot deadlock. A member that is lost while others are waited for makes it start over.
  */
-import { classify } from '../outcome.ts';
+
 import { OptionError } from '../errors.ts';
-import { Backoff } from '../runtime/backoff.ts';
-import { WaitBudget } from '../runtime/wait-budget.ts';
-import { retry } from '../runtime/retry.ts';
-import { inspectIdentity } from '../scripts/generated.ts';
 import type { ProtocolLock } from '../locks/protocol-lock.ts';
-import { OrderedAcquire } from './ordered-acquire.ts';
+import { classify } from '../outcome.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import { retry } from '../runtime/retry.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
+import { inspectIdentity } from '../scripts/generated.ts';
 import { GroupHold } from './group-hold.ts';
 import { checkMembers, compare, GroupLock, type Quest } from './group-lock.ts';
+import { OrderedAcquire } from './ordered-acquire.ts';
 
 /** Where there is no common order, what is held is given back after 0.2 to 0.6 s, and it begins anew. */
 const UNCERTAIN_MS = 200;

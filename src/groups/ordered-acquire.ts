@@ -6,14 +6,15 @@
  * nobody ever waits for a lock while holding one that comes later. If not everything could be had, nothing is
  * kept.
  */
-import { LeaseLostError, OptionError } from '../errors.ts';
-import { onAbort } from '../runtime/abort.ts';
+
 import type { CancelTimer, Clock } from '../clock.ts';
-import { WaitBudget } from '../runtime/wait-budget.ts';
+import { LeaseLostError, OptionError } from '../errors.ts';
+import type { LockHold } from '../locks/hold.ts';
 import type { ProtocolLock } from '../locks/protocol-lock.ts';
+import { onAbort } from '../runtime/abort.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
 import { releaseAll } from './group-hold.ts';
 import { obstacleOf, type Quest } from './group-lock.ts';
-import type { LockHold } from '../locks/hold.ts';
 
 export class OrderedAcquire {
   readonly #clock: Clock;

@@ -4,16 +4,17 @@
  * A server that restarted may have forgotten a hold that is still running. It abstains until the longest lease
  * that it could have forgotten is over.
  */
-import { toHoldfastError } from '../outcome.ts';
-import type { ServerOutcome } from '../errors.ts';
-import { onAbort } from '../runtime/abort.ts';
+
 import type { Clock } from '../clock.ts';
-import type { Owner } from '../runtime/owner.ts';
-import { WaitBudget } from '../runtime/wait-budget.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { inspectIdentity } from '../scripts/generated.ts';
-import type { ProtocolLock } from '../locks/protocol-lock.ts';
+import type { ServerOutcome } from '../errors.ts';
 import type { LockHold } from '../locks/hold.ts';
+import type { ProtocolLock } from '../locks/protocol-lock.ts';
+import { toHoldfastError } from '../outcome.ts';
+import { onAbort } from '../runtime/abort.ts';
+import type { Owner } from '../runtime/owner.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { WaitBudget } from '../runtime/wait-budget.ts';
+import { inspectIdentity } from '../scripts/generated.ts';
 
 /** A server gets this share of the lease to answer, within bounds: one that is down must not use up the lease. */
 const ANSWER_SHARE = 1 / 20;

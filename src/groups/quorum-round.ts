@@ -5,11 +5,11 @@
  * granted is released, and what is still under way is undone in the background.
  */
 import { OptionError } from '../errors.ts';
-import { onAbort } from '../runtime/abort.ts';
+import type { LockHold } from '../locks/hold.ts';
 import type { ProtocolLock } from '../locks/protocol-lock.ts';
+import { onAbort } from '../runtime/abort.ts';
 import { type GroupHold, releaseAll } from './group-hold.ts';
 import type { Quest } from './group-lock.ts';
-import type { LockHold } from '../locks/hold.ts';
 import { askForVote, isIdentified, mistrust, type Vote } from './quorum-member.ts';
 
 /** What the ballot needs to know of the lock it is about. */

@@ -7,14 +7,15 @@
  * pause that lets rivals fall out of step, it is tried again. Renewal is the members' own business, and the
  * lock is lost with the member that leaves no majority.
  */
-import { classify } from '../outcome.ts';
+
 import { HoldfastError, OptionError, QuorumError } from '../errors.ts';
+import type { LockHold } from '../locks/hold.ts';
+import { classify } from '../outcome.ts';
 import { WaitBudget } from '../runtime/wait-budget.ts';
-import { QuorumRound } from './quorum-round.ts';
 import { GroupHold } from './group-hold.ts';
 import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
-import type { LockHold } from '../locks/hold.ts';
 import type { Vote } from './quorum-member.ts';
+import { QuorumRound } from './quorum-round.ts';
 
 /** Pauses between attempts are anything from the least to a limit that grows to the most. */
 const PAUSE_LEAST_MS = 20;

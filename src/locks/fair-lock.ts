@@ -5,6 +5,7 @@
  * own. It also has to be heard of now and then: one that falls silent loses its place to the next.
  */
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
 import {
@@ -19,7 +20,6 @@ import {
   lockLeave,
 } from '../scripts/generated.ts';
 import { guardedBy } from './reclaiming.ts';
-import type { Wire } from '../requests/wire.ts';
 
 /** How often a waiter is heard of, and what a lost wake-up costs. */
 const POLL_MS = 2_500;

@@ -4,24 +4,25 @@
  * A holder can stall past its lease just before a write. The resource it writes to can tell, if every write
  * carries the token and one lower than the last is refused; that half is left to the guards.
  */
-import type { LockKindOptions } from '../client-options.ts';
+
 import { endedKey, tokenKey } from '../keys.ts';
-import { checkOptions } from '../options.ts';
-import { retry } from '../runtime/retry.ts';
+import { checkOptions } from '../options/checks.ts';
+import type { LockKindOptions } from '../options/client-options.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { AcquireAnswer, Claimed, Renew } from '../runtime/protocol.ts';
+import { retry } from '../runtime/retry.ts';
 import {
   fencedLockAcquire,
   fencedLockGuardedAcquire,
   fencedLockLastToken,
   fencedLockReclaim,
 } from '../scripts/generated.ts';
-import { ProtocolLock } from './protocol-lock.ts';
-import type { Reclaimed, ReclaimTerms } from './reclaiming.ts';
 import type { Hold } from './hold.ts';
 import type { Lock } from './lock.ts';
 import type { LockContext } from './lock-context.ts';
+import { ProtocolLock } from './protocol-lock.ts';
+import type { Reclaimed, ReclaimTerms } from './reclaiming.ts';
 import { ReentrantProtocol } from './reentrant-lock.ts';
-import type { Wire } from '../requests/wire.ts';
 
 /** A hold with its fencing token. */
 export interface FencedHold extends Hold {

@@ -1,11 +1,12 @@
 /**
  * Ends the hold of whoever has a lock at the time of the call, and tells those of this client whose hold that was.
  */
+
+import { Requests } from '../requests/requests.ts';
 import type { LockProtocol } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import type { LockContext } from './lock-context.ts';
-import { Requests } from '../requests/requests.ts';
 
 /** Answers whether anybody held it. An owner that takes it after that is left alone, however late the server is told. */
 export async function forceUnlock(context: LockContext, protocol: LockProtocol): Promise<boolean> {

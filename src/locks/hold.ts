@@ -4,9 +4,10 @@
  * The handle of one entry of a tenure. When the lock was entered several times, the handles share the
  * lease and the loss, and each is taken back for itself.
  */
-import { type LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
-import { checkLeaseMs } from '../options.ts';
+
 import type { CancelTimer } from '../clock.ts';
+import { type LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
+import { checkLeaseMs } from '../options/checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Entry, Tenure } from '../runtime/tenure.ts';
 

@@ -3,10 +3,10 @@
  */
 import { DriverError } from '../errors.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
-import { leaveTombstone, withdraw } from '../runtime/tombstone.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
 import { assertInTime, Tenure } from '../runtime/tenure.ts';
+import { leaveTombstone, withdraw } from '../runtime/tombstone.ts';
 import { type HoldOptions, isPassedOn, LockHold } from './hold.ts';
 import type { LockContext } from './lock-context.ts';
 
@@ -113,7 +113,12 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   }
 
   protected abandon(): void {
-    leaveTombstone(this.runtime, this.#protocol, this.#owner, Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0));
+    leaveTombstone(
+      this.runtime,
+      this.#protocol,
+      this.#owner,
+      Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0),
+    );
   }
 
   /** Where the server keeps a queue, or a note of who waits, it has to be left. */

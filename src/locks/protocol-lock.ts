@@ -5,19 +5,19 @@
  * keeping alive and losing are the runtime's. Here the user's call becomes an owner's wish.
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
-import { checkOptions } from '../options.ts';
+import { checkOptions } from '../options/checks.ts';
 import type { Limits } from '../runtime/acquire.ts';
 import { Owner, Section } from '../runtime/owner.ts';
-import { EXPIRED, type WaitBudget } from '../runtime/wait-budget.ts';
-import { retry } from '../runtime/retry.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Tenure } from '../runtime/tenure.ts';
+import { EXPIRED, type WaitBudget } from '../runtime/wait-budget.ts';
 import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
 import { LockAcquisition } from './lock-acquisition.ts';
 import type { LockContext } from './lock-context.ts';
-import { runHolding, workHolding } from '../runtime/run-holding.ts';
+import { runHolding, workHolding } from './run-holding.ts';
 
 /** A `LockHold` is whatever the kind of lock promises its users: the kinds differ in what they show of it. */
 function shown<H extends Hold>(hold: LockHold): H {

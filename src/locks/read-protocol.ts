@@ -3,6 +3,7 @@
  * holds, by which others judge whether it still counts.
  */
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
 import { POLL_MS } from '../runtime/poller.ts';
@@ -17,9 +18,8 @@ import {
   readWriteLockGuardedReadAcquire,
   readWriteLockReadAcquire,
 } from '../scripts/generated.ts';
-import { guardedBy } from './reclaiming.ts';
 import { holdKeys, ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
-import type { Wire } from '../requests/wire.ts';
+import { guardedBy } from './reclaiming.ts';
 
 /** Write tenures whose number a read tenure has used: an owner field is used for one tenure only. */
 const numbersUsed = new WeakSet<Tenure>();

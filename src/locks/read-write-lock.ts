@@ -4,17 +4,18 @@
  * Both sides are the one lock class with a protocol each; what they say to the server is in
  * `read-write-protocol.ts`.
  */
-import type { LockKindOptions } from '../client-options.ts';
-import { checkOptions } from '../options.ts';
-import { retry } from '../runtime/retry.ts';
+
+import { checkOptions } from '../options/checks.ts';
+import type { LockKindOptions } from '../options/client-options.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Renew } from '../runtime/protocol.ts';
+import { retry } from '../runtime/retry.ts';
 import { readWriteLockHolders } from '../scripts/generated.ts';
-import { ProtocolLock } from './protocol-lock.ts';
 import { tenuresOf } from './force-unlock.ts';
 import type { Lock } from './lock.ts';
 import type { LockContext } from './lock-context.ts';
+import { ProtocolLock } from './protocol-lock.ts';
 import { ReadProtocol } from './read-protocol.ts';
-import type { Wire } from '../requests/wire.ts';
 import { WriteProtocol, type WriteStyle } from './write-protocol.ts';
 
 /** How one read/write lock behaves. */

@@ -7,6 +7,7 @@
  * then asked about their hold keys. What each side says for itself is in `read-protocol.ts` and `write-protocol.ts`.
  */
 import { readHoldKey, readWriteChannel } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { LockState, Renew } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
@@ -16,7 +17,6 @@ import {
   readWriteLockHolders as holdersScript,
   readWriteLockSweep as sweepScript,
 } from '../scripts/generated.ts';
-import type { Wire } from '../requests/wire.ts';
 
 /** What a writer's field has behind its owner's number. */
 export const WRITER = ':write';

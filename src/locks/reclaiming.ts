@@ -3,9 +3,9 @@
  * server is in its grace.
  */
 import type { GuardTerms } from '../requests/guard.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Claimed, Guarded } from '../runtime/protocol.ts';
 import { guardCheck } from '../scripts/generated.ts';
-import type { Wire } from '../requests/wire.ts';
 
 /** What every reclaiming script takes, beside what is special to its kind of lock. */
 export interface ReclaimTerms {

@@ -4,6 +4,7 @@
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
 import { endedKey } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
@@ -22,7 +23,6 @@ import {
 } from '../scripts/generated.ts';
 import { guardedBy, type Reclaimed, type ReclaimTerms } from './reclaiming.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
-import type { Wire } from '../requests/wire.ts';
 
 export const REENTRANT_SCRIPTS = {
   acquire: { plain: lockAcquire, guarded: lockGuardedAcquire },

@@ -3,6 +3,7 @@
  * in how the key is laid out and agree in what they take and answer.
  */
 import { endedKey, lockChannel } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type {
   AcquireAnswer,
@@ -22,7 +23,6 @@ import type {
   lockRelease,
   lockRenew,
 } from '../scripts/generated.ts';
-import type { Wire } from '../requests/wire.ts';
 
 export interface LockScripts {
   readonly acquire: { readonly plain: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };

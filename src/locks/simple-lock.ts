@@ -6,6 +6,7 @@
  * this process, and entering again makes sure that the token is still there.
  */
 import { endedKey } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Guarded, Renew } from '../runtime/protocol.ts';
 import {
@@ -21,7 +22,6 @@ import {
 } from '../scripts/generated.ts';
 import { guardedBy } from './reclaiming.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
-import type { Wire } from '../requests/wire.ts';
 
 export const SIMPLE_SCRIPTS = {
   acquire: { plain: simpleLockAcquire, guarded: simpleLockGuardedAcquire },

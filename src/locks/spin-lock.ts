@@ -5,7 +5,7 @@
  * Everything else is the reentrant lock's, on the same keys.
  */
 import { OptionError } from '../errors.ts';
-import { checkOptions } from '../options.ts';
+import { checkOptions } from '../options/checks.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 
 /** The pauses between the tries of a spin lock. */

@@ -5,12 +5,12 @@
  * standard's arguments, its rules for them, and the list of what this client holds and waits for.
  */
 import { LeaseLostError, OptionError } from '../errors.ts';
-import { checkName, checkOptions } from '../options.ts';
 import type { Report } from '../events.ts';
+import { checkName, checkOptions } from '../options/checks.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { Hold } from './hold.ts';
 import type { ProtocolReadWriteLock } from './read-write-lock.ts';
-import { workHolding } from '../runtime/run-holding.ts';
+import { workHolding } from './run-holding.ts';
 
 /** Whether a lock is held alone or together with others, as in the standard. */
 export type WebLockMode = 'exclusive' | 'shared';

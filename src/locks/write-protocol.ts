@@ -4,6 +4,7 @@
  */
 import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
+import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 import type { Owner } from '../runtime/owner.ts';
 import { POLL_MS } from '../runtime/poller.ts';
@@ -19,9 +20,8 @@ import {
   readWriteLockWriteReclaim as writeReclaimScript,
   readWriteLockWriteRelease as writeReleaseScript,
 } from '../scripts/generated.ts';
-import { guardedBy } from './reclaiming.ts';
 import { ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
-import type { Wire } from '../requests/wire.ts';
+import { guardedBy } from './reclaiming.ts';
 
 /** A writer with preference shows itself this often while it waits, and is forgotten after that much silence. */
 const SHOW_EVERY_MS = 1_000;

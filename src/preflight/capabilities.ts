@@ -96,10 +96,16 @@ interface Standing {
 }
 
 /** How the primary stands that does not tell, or else lacks the most replicas, or has the fewest. */
-function worstStanding(facts: readonly ServerFacts[], replicaCounts: Experience['replicaCounts']): Standing | undefined {
+function worstStanding(
+  facts: readonly ServerFacts[],
+  replicaCounts: Experience['replicaCounts'],
+): Standing | undefined {
   const spare = ({ connected, required }: Standing) => (connected ?? Number.NEGATIVE_INFINITY) - required;
   return facts
-    .map(({ node, replicas }) => ({ connected: replicas, required: replicaCounts.required(node, replicas ?? 0) }))
+    .map(({ node, replicas }) => ({
+      connected: replicas,
+      required: replicaCounts.required(node, replicas ?? 0),
+    }))
     .sort((one, other) => spare(one) - spare(other) || (one.connected ?? 0) - (other.connected ?? 0))[0];
 }
 

@@ -2,10 +2,11 @@
  * How things are at this moment, for readiness probes: every primary is asked, and whatever is known to be wrong is
  * listed. Never rejects, and takes no longer than a command may.
  */
-import { toHoldfastError } from '../outcome.ts';
-import { type ErrorCode, OutcomeUnknownError } from '../errors.ts';
+
 import type { Clock } from '../clock.ts';
+import { type ErrorCode, OutcomeUnknownError } from '../errors.ts';
 import type { WarningCode } from '../events.ts';
+import { toHoldfastError } from '../outcome.ts';
 import type { Warnings } from '../telemetry/warnings.ts';
 import type { Preflight } from './preflight.ts';
 import type { ServerFacts } from './server-facts.ts';

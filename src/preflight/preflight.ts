@@ -2,11 +2,12 @@
  * Looks at the servers before they are relied on, and again when they may have changed: after calls that failed,
  * as soon as one is answered, and now and then while they are used. What is found is kept, and told when it is new.
  */
+
+import type { CancelTimer, Clock } from '../clock.ts';
 import type { CallWatch } from '../drivers/deadline.ts';
 import type { Connection, Driver } from '../drivers/driver.ts';
-import { classify } from '../outcome.ts';
-import type { CancelTimer, Clock } from '../clock.ts';
 import type { Report, WarningCode } from '../events.ts';
+import { classify } from '../outcome.ts';
 import type { ReplicaCounts } from '../requests/replica-counts.ts';
 import type { WakeChannels } from '../runtime/wake-channels.ts';
 import type { Warnings } from '../telemetry/warnings.ts';

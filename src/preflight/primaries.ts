@@ -4,9 +4,10 @@
  * A script with a key goes to the server that has its slot, on the connection that is there. That needs a key in
  * a slot of each; where none is found, or the user may not name it, a connection is opened for the question.
  */
+
+import type { Clock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { classify } from '../outcome.ts';
-import type { Clock } from '../clock.ts';
 import type { WakeChannels } from '../runtime/wake-channels.ts';
 import { inspectServer } from '../scripts/generated.ts';
 import { type Publishing, readFacts, type ServerFacts, type ServerReply } from './server-facts.ts';

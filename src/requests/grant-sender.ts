@@ -6,12 +6,12 @@
  * outcome. While the server keeps strangers out, it looks busy.
  */
 import type { Driver } from '../drivers/driver.ts';
-import { classify } from '../outcome.ts';
 import { ReplicationError } from '../errors.ts';
-import type { ReplicaAcks } from './replica-acks.ts';
-import type { Guard } from './guard.ts';
+import { classify } from '../outcome.ts';
 import type { guardCheck } from '../scripts/generated.ts';
 import type { Script } from '../scripts/script.ts';
+import type { Guard } from './guard.ts';
+import type { ReplicaAcks } from './replica-acks.ts';
 
 type Runner = Pick<Driver, 'eval' | 'evalSha'>;
 

@@ -6,9 +6,10 @@
  * grace, and lets holders come back. That is decided on the server, from its replication id and a record in the
  * lock's own slot. Holders do their part by being confirmed at least once in every grace, or giving up.
  */
+
+import type { Clock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { slotOf, tagOfSlot } from '../slots.ts';
-import type { Clock } from '../clock.ts';
 
 /** What a script needs to know to judge the server. */
 export interface GuardTerms {

@@ -5,10 +5,10 @@
  * not delayed.
  */
 import type { Driver } from '../drivers/driver.ts';
-import { classify } from '../outcome.ts';
 import { DriverError } from '../errors.ts';
-import { ReplicatedConnection, Sending } from './replicated-connection.ts';
+import { classify } from '../outcome.ts';
 import type { ReplicaCounts } from './replica-counts.ts';
+import { ReplicatedConnection, Sending } from './replicated-connection.ts';
 
 export interface AcknowledgementSettings {
   readonly driver: Driver;

@@ -5,8 +5,8 @@
  * while one is being waited for go together with the next: however many there are, each waits for two at most.
  */
 import type { Connection, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
-import { classify } from '../outcome.ts';
 import { OutcomeUnknownError } from '../errors.ts';
+import { classify } from '../outcome.ts';
 
 /** How a server that is a primary no more answers WAIT: one under way, and any that comes later. */
 const DEMOTED = /^-?(?:UNBLOCKED |ERR WAIT cannot be used with )/;

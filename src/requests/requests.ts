@@ -4,28 +4,22 @@
  * Every request has an id that is never used again and a key under which the script remembers its answer;
  * asked again, the server answers from memory. Acquiring, which can be given up, is left to its primitive.
  */
+
+import { serverTime } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { endedKey } from '../keys.ts';
-import { LATE_MS } from '../runtime/tombstone.ts';
-import { serverTime } from '../clock.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
 import { type Answers, UNANSWERED_MS } from './answers.ts';
-import type { FirstTries } from '../counters/parallel-first-try.ts';
-import type { Wire } from './wire.ts';
 
-/** What all synchronizers of a client share. */
-export interface SynchronizerContext {
+/** What requests need of their client. */
+export interface RequestContext {
   readonly runtime: Runtime;
   readonly numbers: OwnerNumbers;
-  readonly wire: Wire;
   readonly answers: Answers;
-  readonly firstTries: FirstTries;
 }
-
-/** What requests need of it; locks have that too. */
-export type RequestContext = Pick<SynchronizerContext, 'runtime' | 'numbers' | 'answers'>;
 
 /** Where the answer of a request is remembered, and for how long. */
 export interface Memory {

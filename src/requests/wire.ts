@@ -2,8 +2,8 @@
  * What every protocol needs to speak to the server.
  */
 import type { Driver } from '../drivers/driver.ts';
-import type { Guard } from './guard.ts';
 import type { GrantSender } from './grant-sender.ts';
+import type { Guard } from './guard.ts';
 
 export interface Wire {
   readonly driver: Pick<Driver, 'eval' | 'evalSha'>;

@@ -5,12 +5,13 @@
  * attempt, what an answer means, and how to undo an attempt nobody knows the outcome of. The first step is an attempt
  * and nothing else; the line, the wake-ups, the limits and the abort are there once the caller has to wait.
  */
-import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../outcome.ts';
+
+import type { CancelTimer } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
+import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../outcome.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
-import type { CancelTimer } from '../clock.ts';
 import type { Line, Waiter } from './line.ts';
 import { jittered } from './poller.ts';
 import type { Interruptible, Runtime } from './runtime.ts';

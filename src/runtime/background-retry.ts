@@ -5,10 +5,11 @@
  * A task repeats until the server has answered, or until the lease in question is over anyway. The script
  * behind it also bars the owner for the future, so that a command still under way cannot take effect later.
  */
-import { classify } from '../outcome.ts';
-import { Backoff } from './backoff.ts';
+
 import { type Clock, serverTime } from '../clock.ts';
 import type { Report } from '../events.ts';
+import { classify } from '../outcome.ts';
+import { Backoff } from './backoff.ts';
 
 export class BackgroundRetry {
   readonly #clock: Clock;

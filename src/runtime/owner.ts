@@ -9,8 +9,8 @@
  * although the lock would let both in; work that outlives its section is a stranger again.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Tenure } from './tenure.ts';
 import { LocalMutex } from './local-mutex.ts';
+import type { Tenure } from './tenure.ts';
 
 /** Hands out the owner fields of one client. */
 export class OwnerNumbers {

@@ -4,8 +4,9 @@
  * Thousands of locks may be waited for at once. Here they are looked at together, a hundred in one call, and only those
  * that are free are asked for.
  */
-import { classify } from '../outcome.ts';
+
 import type { CancelTimer, Clock } from '../clock.ts';
+import { classify } from '../outcome.ts';
 
 /** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
 export const POLL_MS = 5_000;

@@ -4,10 +4,11 @@
  * Every script of ours may run twice without changing more than once, so a lost reply is answered by
  * asking again with the same arguments.
  */
-import { classify, errorOfAll, mayHaveRun } from '../outcome.ts';
-import { OutcomeUnknownError } from '../errors.ts';
-import { Backoff } from './backoff.ts';
+
 import { type Clock, serverTime } from '../clock.ts';
+import { OutcomeUnknownError } from '../errors.ts';
+import { classify, errorOfAll, mayHaveRun } from '../outcome.ts';
+import { Backoff } from './backoff.ts';
 
 /**
  * Settles within `budgetMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is

@@ -1,17 +1,18 @@
 /**
  * The parts of the runtime of one client, put together once and handed to whoever needs them.
  */
+
+import { type Clock, LeaseClock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { ClosedError } from '../errors.ts';
+import type { Report, WarningCode } from '../events.ts';
 import { LinkedList } from '../linked-list.ts';
 import { slotOf } from '../slots.ts';
-import { type Clock, LeaseClock } from '../clock.ts';
-import type { Report, WarningCode } from '../events.ts';
-import { Line } from './line.ts';
-import { WaitBudget } from './wait-budget.ts';
-import { type Peek, Poller } from './poller.ts';
 import { BackgroundRetry } from './background-retry.ts';
+import { Line } from './line.ts';
+import { type Peek, Poller } from './poller.ts';
 import type { Tenure } from './tenure.ts';
+import { WaitBudget } from './wait-budget.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { WakeHub } from './wake-hub.ts';
 import { Watchdog } from './watchdog.ts';

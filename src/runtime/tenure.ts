@@ -5,15 +5,16 @@
  * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
  * lost it stays lost, whatever the server says later.
  */
-import { mayHaveRun } from '../outcome.ts';
+
+import type { CancelTimer } from '../clock.ts';
 import { LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
-import { leaveTombstone, tombstoneMs } from './tombstone.ts';
-import type { CancelTimer } from '../clock.ts';
+import { mayHaveRun } from '../outcome.ts';
 import { Lease } from './lease.ts';
-import { retry, retryCommand } from './retry.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
+import { retry, retryCommand } from './retry.ts';
 import type { Runtime } from './runtime.ts';
+import { leaveTombstone, tombstoneMs } from './tombstone.ts';
 
 /** An entry of a tenure: what the user's handle stands on. */
 export interface Entry {

@@ -15,8 +15,15 @@ export function tombstoneMs(leaseMs: number): number {
   return Math.min(leaseMs + LATE_MS, Number.MAX_SAFE_INTEGER);
 }
 
-export function leaveTombstone(runtime: Runtime, protocol: TenureProtocol, owner: string, leaseMs: number): void {
-  runtime.backgroundRetry.settle(`release "${protocol.name}"`, leaseMs, () => protocol.end(owner, tombstoneMs(leaseMs)));
+export function leaveTombstone(
+  runtime: Runtime,
+  protocol: TenureProtocol,
+  owner: string,
+  leaseMs: number,
+): void {
+  runtime.backgroundRetry.settle(`release "${protocol.name}"`, leaseMs, () =>
+    protocol.end(owner, tombstoneMs(leaseMs)),
+  );
 }
 
 /** Takes an owner that gave up, and whose attempts are all answered, out of the queue that the server keeps. */

@@ -4,8 +4,9 @@
  * One abort callback for the whole call and one timer for each wait, both removed when done:
  * `AbortSignal.any` and `AbortSignal.timeout` retain memory in loops like these.
  */
-import { onAbort } from './abort.ts';
+
 import type { Clock } from '../clock.ts';
+import { onAbort } from './abort.ts';
 
 /** What a wait answers when its time is over. */
 export const EXPIRED = Symbol('expired');

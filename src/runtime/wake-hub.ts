@@ -7,8 +7,9 @@
  * may have passed unheard in between. Who waits polls as well; the hub is what makes waiting fast, not what
  * makes it correct.
  */
-import type { Driver } from '../drivers/driver.ts';
+
 import type { CancelTimer, Clock } from '../clock.ts';
+import type { Driver } from '../drivers/driver.ts';
 import type { Report, WarningCode } from '../events.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { type LinkOwner, WakeLink } from './wake-link.ts';

@@ -4,10 +4,11 @@
  * It is opened when the first channel is wanted, pinged, and dropped when it breaks, answers no ping, or has
  * been of no use for a while. Where a channel has its home, and who listens to it, is left to the wake hub.
  */
+
+import type { CancelTimer, Clock } from '../clock.ts';
 import type { ChannelKind, Connection, Driver } from '../drivers/driver.ts';
 import { classify } from '../outcome.ts';
 import { Backoff } from './backoff.ts';
-import type { CancelTimer, Clock } from '../clock.ts';
 import type { WakeChannels } from './wake-channels.ts';
 
 /** A connection that carried nothing for this long is pinged; a half-open one looks just like a quiet one. */

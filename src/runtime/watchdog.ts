@@ -6,11 +6,12 @@
  * deadlines themselves are the tenures' own business. The same timer notices when the event loop was
  * blocked or the machine slept.
  */
-import { classify, isSlotMoving } from '../outcome.ts';
+
+import type { CancelTimer } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { LinkedList } from '../linked-list.ts';
+import { classify, isSlotMoving } from '../outcome.ts';
 import { Backoff } from './backoff.ts';
-import type { CancelTimer } from '../clock.ts';
 import type { Renew } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';

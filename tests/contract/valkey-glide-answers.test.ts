@@ -1,8 +1,8 @@
 /** What the errors and replies of Valkey GLIDE become, and what it does when a reply does not come. */
 import { Decoder, GlideClient, ProtocolVersion } from '@valkey/valkey-glide';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { classify } from '../../src/outcome.ts';
 import { glideDriver } from '../../src/drivers/valkey-glide/one-server.ts';
+import { classify } from '../../src/outcome.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';

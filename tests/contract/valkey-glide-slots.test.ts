@@ -2,8 +2,8 @@
 import { GlideClusterClient } from '@valkey/valkey-glide';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Driver } from '../../src/drivers/driver.ts';
-import { classify } from '../../src/outcome.ts';
 import { glideClusterDriver } from '../../src/drivers/valkey-glide/cluster.ts';
+import { classify } from '../../src/outcome.ts';
 import type { FaultProxy } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownProxy, sharedCluster } from '../harness/servers.ts';

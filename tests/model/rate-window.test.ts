@@ -6,8 +6,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Holdfast, type RateLimiter } from '../../src/index.ts';
 import { rateKeys } from '../../src/counters/rate-acquisition.ts';
+import { Holdfast, type RateLimiter } from '../../src/index.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../../src/scripts/generated.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { closedAtEnd } from '../behaviour/support/context.ts';

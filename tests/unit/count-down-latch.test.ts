@@ -1,7 +1,7 @@
 /** Which latches a Cluster can hold: those whose key, channel and answers hash to one slot. */
 import { describe, expect, it } from 'vitest';
-import { endedKey, latchChannel } from '../../src/keys.ts';
 import { latchFitsCluster } from '../../src/counters/count-down-latch.ts';
+import { endedKey, latchChannel } from '../../src/keys.ts';
 
 /** The part of a key that a Cluster hashes: between the first brace and the next closing one, if that is not empty. */
 function hashed(key: string): string {

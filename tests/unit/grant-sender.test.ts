@@ -1,11 +1,11 @@
 /** How grants are sent: what is waited for, what is too little, and what the guard makes of them. */
 import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
-import { mayHaveRun } from '../../src/outcome.ts';
 import { DriverError, ReplicationError } from '../../src/errors.ts';
+import { mayHaveRun } from '../../src/outcome.ts';
 import { GrantSender } from '../../src/requests/grant-sender.ts';
-import { ReplicaAcks } from '../../src/requests/replica-acks.ts';
 import { Guard } from '../../src/requests/guard.ts';
+import { ReplicaAcks } from '../../src/requests/replica-acks.ts';
 import { ReplicaCounts, type ReplicaWish } from '../../src/requests/replica-counts.ts';
 import {
   fairLockAcquire,

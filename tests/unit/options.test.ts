@@ -1,7 +1,7 @@
 /** Every option with every kind of wrong value: refused, by name, with an error that is a TypeError. */
 import { describe, expect, it } from 'vitest';
 import { HoldfastError, OptionError } from '../../src/errors.ts';
-import { checkLeaseMs, checkName, checkOptions } from '../../src/options.ts';
+import { checkLeaseMs, checkName, checkOptions } from '../../src/options/checks.ts';
 
 type Table = Parameters<typeof checkOptions>[0];
 type Cases = { readonly good: readonly unknown[]; readonly bad: readonly unknown[] };

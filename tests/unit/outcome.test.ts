@@ -11,14 +11,8 @@ import {
 } from 'redis';
 import * as redis5 from 'redis5';
 import { describe, expect, it } from 'vitest';
-import {
-  classify,
-  isSlotMoving,
-  type Outcome,
-  toHoldfastError,
-  UnsentError,
-} from '../../src/outcome.ts';
 import { ClosedError, DriverError, OptionError, OutcomeUnknownError } from '../../src/errors.ts';
+import { classify, isSlotMoving, type Outcome, toHoldfastError, UnsentError } from '../../src/outcome.ts';
 
 const SHA1 = 'a4b3bce979b6dfde4324b277660fe80ee57acf7a';
 /** How Redis 7 and later word the error of a command that a script called. */

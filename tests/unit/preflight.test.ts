@@ -1,10 +1,10 @@
 /** What is taken over from looks at the servers, what is told of it, and when that is taken back. */
 import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
+import type { ClientEvents, Report } from '../../src/events.ts';
 import type { Wishes } from '../../src/preflight/capabilities.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
 import type { ServerFacts } from '../../src/preflight/server-facts.ts';
-import type { ClientEvents, Report } from '../../src/events.ts';
 import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { WakeChannels } from '../../src/runtime/wake-channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';

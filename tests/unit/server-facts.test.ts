@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { ChannelKind } from '../../src/drivers/driver.ts';
 import { isOlder, summarize, type Wishes } from '../../src/preflight/capabilities.ts';
 import { findingsOf, unfitnessOf, unfulfilled } from '../../src/preflight/findings.ts';
-import { type Publishing, readFacts, readReplication, type ServerFacts } from '../../src/preflight/server-facts.ts';
+import {
+  type Publishing,
+  readFacts,
+  readReplication,
+  type ServerFacts,
+} from '../../src/preflight/server-facts.ts';
 import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 
@@ -79,7 +84,8 @@ function summary(
   const wishes = { ...WISHES, ...changes };
   const replicaCounts = new ReplicaCounts({ clock: new ManualClock(), wish: wishes.replicas, expected });
   if (refusal !== null) for (const { node } of all) replicaCounts.refused(node, refusal);
-  for (const { node, replicas } of [...before, ...all]) if (replicas !== null) replicaCounts.counted(node, replicas);
+  for (const { node, replicas } of [...before, ...all])
+    if (replicas !== null) replicaCounts.counted(node, replicas);
   return summarize(all, wishes, { replicaCounts, channels, isDeaf });
 }
 

@@ -1,6 +1,6 @@
 /** What a client was told, filled in: options that depend on each other. */
 import { describe, expect, it } from 'vitest';
-import { checkSettings } from '../../src/settings.ts';
+import { checkSettings } from '../../src/options/settings.ts';
 
 describe('settings', () => {
   it('are complete when nothing was told', () => {

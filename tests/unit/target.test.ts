@@ -1,7 +1,7 @@
 /** Every way to say where to connect: what is meant, or what would have been right. */
 import { describe, expect, it } from 'vitest';
 import { OptionError } from '../../src/errors.ts';
-import { checkTarget } from '../../src/target.ts';
+import { checkTarget } from '../../src/options/target.ts';
 
 const nodes = [{ host: '10.0.0.1', port: 7000 }, { host: '10.0.0.2' }];
 const master = { host: '10.0.0.1', port: 6379, password: 'secret' };

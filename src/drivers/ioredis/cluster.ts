@@ -5,7 +5,9 @@
  * structurally; deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UnsentError } from '../../outcome.ts';
 import { slotOf } from '../../slots.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
   Connection,
@@ -14,16 +16,8 @@ import type {
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
-import {
-  type IoredisClient,
-  type IoredisSender,
-  openIoredisConnection,
-  ping,
-  send,
-} from './connection.ts';
-import { ConnectionStates } from '../connection-state.ts';
-import { UnsentError } from '../../outcome.ts';
 import { scanWith } from '../scan.ts';
+import { type IoredisClient, type IoredisSender, openIoredisConnection, ping, send } from './connection.ts';
 
 /** What is used of an ioredis or iovalkey `Cluster`. */
 export interface IoredisCluster extends IoredisSender {

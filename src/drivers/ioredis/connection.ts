@@ -4,6 +4,7 @@
  * Shared by the drivers for one server and for a Cluster, whose nodes are such instances.
  */
 import { OutcomeUnknownError } from '../../errors.ts';
+import type { ConnectionState, ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
   ChannelKind,
@@ -12,7 +13,6 @@ import type {
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
-import type { ConnectionState, ConnectionStates } from '../connection-state.ts';
 import type { OneServer } from '../one-server.ts';
 
 /** What sends commands: a `Redis` instance, or a `Cluster`. */

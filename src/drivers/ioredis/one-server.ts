@@ -6,9 +6,9 @@
  */
 import { OptionError } from '../../errors.ts';
 import type { Driver } from '../driver.ts';
+import { OneServerDriver } from '../one-server.ts';
 import { type IoredisClient, openIoredisConnection, sendThrough } from './connection.ts';
 import { SentinelPrimary } from './sentinel.ts';
-import { OneServerDriver } from '../one-server.ts';
 
 /**
  * Makes a driver of an ioredis or iovalkey client.

@@ -7,6 +7,9 @@
  * primary and discards its answers. It leaves a client of the user's as it is, and sends scripts on a connection of
  * our own instead.
  */
+
+import { commandSettings, disconnect, reconnectDelayMs, shareMs } from '../connect-settings.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
   Connection,
@@ -15,11 +18,9 @@ import type {
   ScriptReply,
   SwitchListener,
 } from '../driver.ts';
-import { type IoredisClient, openIoredisConnection, send } from './connection.ts';
-import { ConnectionStates } from '../connection-state.ts';
 import type { OneServer } from '../one-server.ts';
-import { commandSettings, disconnect, reconnectDelayMs, shareMs } from '../connect-settings.ts';
 import { type Place, SentinelWatch } from '../sentinel-watch.ts';
+import { type IoredisClient, openIoredisConnection, send } from './connection.ts';
 
 export const SENTINEL_PORT = 26_379;
 

@@ -7,6 +7,7 @@
  * seconds): so it is made to look when the client for a primary is not connected.
  */
 import { slotOf } from '../../slots.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
   Connection,
@@ -15,9 +16,8 @@ import type {
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
-import { ConnectionStates } from '../connection-state.ts';
-import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from './connection.ts';
 import { scanWith } from '../scan.ts';
+import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from './connection.ts';
 
 interface ClusterNode {
   readonly address: string;

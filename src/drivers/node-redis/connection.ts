@@ -3,8 +3,9 @@
  *
  * Shared by the drivers for one server, for Sentinel and for a Cluster, which say which client that is.
  */
-import type { CallSignal, Connection, ConnectionEvents, ScriptArgument, ScriptReply } from '../driver.ts';
+
 import type { ConnectionStates } from '../connection-state.ts';
+import type { CallSignal, Connection, ConnectionEvents, ScriptArgument, ScriptReply } from '../driver.ts';
 
 /** What is used of a client made by `createClient`. */
 export interface NodeRedisClient {
@@ -74,7 +75,9 @@ export async function openNodeRedisConnection(
     connectionState.assertAlive();
     const duplicate = original.duplicate(dedicatedOptions(original));
     duplicate.on('error', (error) => connectionState.fail(error));
-    duplicate.on('sharded-channel-moved', () => connectionState.fail(new Error('The slot of a channel moved away')));
+    duplicate.on('sharded-channel-moved', () =>
+      connectionState.fail(new Error('The slot of a channel moved away')),
+    );
     const connecting = duplicate.connect();
     // Destroyed while it connects, a node-redis client finishes connecting and can then no longer
     // be destroyed: the socket would stay open for ever.

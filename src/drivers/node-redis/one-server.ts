@@ -6,13 +6,8 @@
  * the library's types. A client that is closed rejects with the library's own ClientClosedError.
  */
 import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener, Topology } from '../driver.ts';
-import {
-  type NodeRedisClient,
-  openNodeRedisConnection,
-  send,
-  type Whereabouts,
-} from './connection.ts';
 import { OneServerDriver } from '../one-server.ts';
+import { type NodeRedisClient, openNodeRedisConnection, send, type Whereabouts } from './connection.ts';
 
 /** What keeps the user's connections to the server. */
 export interface NodeRedisServer extends Whereabouts {

@@ -7,8 +7,8 @@
  * is found, and that another one was, is left to the library, which listens to a Sentinel.
  */
 import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener } from '../driver.ts';
-import { driverOf, type NodeRedisServer } from './one-server.ts';
 import { type NodeRedisClient, send } from './connection.ts';
+import { driverOf, type NodeRedisServer } from './one-server.ts';
 
 /** What is used of a client made by `createSentinel`. */
 export interface NodeRedisSentinel {

@@ -8,10 +8,10 @@
  * connections opened is shared with `valkey-glide.ts`.
  */
 import { randomUUID } from 'node:crypto';
-import { slotOf } from '../../slots.ts';
-import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from '../driver.ts';
-import { ConnectionStates } from '../connection-state.ts';
 import { UnsentError } from '../../outcome.ts';
+import { slotOf } from '../../slots.ts';
+import { ConnectionStates } from '../connection-state.ts';
+import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from '../driver.ts';
 import { scanWith } from '../scan.ts';
 import { type GlideClient, type GlideRoute, send } from './command.ts';
 import {

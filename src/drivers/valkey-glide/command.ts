@@ -7,8 +7,9 @@
  * `requestTimeout` says otherwise) and a lost connection pass as they are: the outcome is unknown. GLIDE sends
  * nothing again whose reply was lost; it follows redirections of a Cluster by itself.
  */
-import type { ScriptArgument, ScriptReply } from '../driver.ts';
+
 import { UnsentError } from '../../outcome.ts';
+import type { ScriptArgument, ScriptReply } from '../driver.ts';
 
 /** Where a Cluster client is told to send a command. */
 export type GlideRoute =

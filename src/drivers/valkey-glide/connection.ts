@@ -9,9 +9,9 @@
  */
 import { DriverError } from '../../errors.ts';
 import { named } from '../address.ts';
+import type { ConnectionStates } from '../connection-state.ts';
 import type { Connection, ConnectionEvents } from '../driver.ts';
 import { type IoredisClient, openIoredisConnection } from '../ioredis/connection.ts';
-import type { ConnectionStates } from '../connection-state.ts';
 
 /** What is used of the configuration of a GlideClient or GlideClusterClient. */
 export interface GlideConfiguration {

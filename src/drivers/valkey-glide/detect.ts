@@ -7,10 +7,10 @@
  */
 import { OptionError } from '../../errors.ts';
 import type { Driver } from '../driver.ts';
-import { glideDriver } from './one-server.ts';
 import { glideClusterDriver } from './cluster.ts';
 import type { GlideClient } from './command.ts';
 import { type GlideConfiguration, isGlideConfiguration } from './connection.ts';
+import { glideDriver } from './one-server.ts';
 
 function isGlide(value: unknown): value is GlideClient {
   return hasMethod(value, 'customCommand') && hasMethod(value, 'invokeScript');

@@ -22,6 +22,7 @@ export function glideDriver(client: GlideClient, config: GlideConfiguration | un
     topology: 'standalone',
     keyPrefix: '',
     send: (command) => send(client, command),
-    open: async (connectionStates, events) => openToPrimary(usableConfiguration(config), connectionStates, events),
+    open: async (connectionStates, events) =>
+      openToPrimary(usableConfiguration(config), connectionStates, events),
   });
 }

@@ -4,8 +4,9 @@
  * GLIDE takes the addresses of a primary and its replicas in any order and asks each what it is. The same is
  * done here for every connection, because the roles may have changed since.
  */
-import type { Connection, ConnectionEvents } from '../driver.ts';
+
 import type { ConnectionStates } from '../connection-state.ts';
+import type { Connection, ConnectionEvents } from '../driver.ts';
 import {
   addressesOf,
   type GlideAddress,

@@ -199,7 +199,8 @@ export class Drawing {
   /** The time in which two were inside, on the bars of both. */
   #overlapped(): string[] {
     const bars = new Map<Window, { lane: Lane; leaveTombstone: Bar }>();
-    for (const lane of this.#layout.lanes) for (const leaveTombstone of lane.bars) bars.set(leaveTombstone.window, { lane, leaveTombstone });
+    for (const lane of this.#layout.lanes)
+      for (const leaveTombstone of lane.bars) bars.set(leaveTombstone.window, { lane, leaveTombstone });
     const pairs = overlaps({ digest: this.#digest, windows: this.#windows, bounds: DEFAULT_BOUNDS });
     return pairs.flatMap(([first, second]) =>
       [first, second].flatMap((window) => {

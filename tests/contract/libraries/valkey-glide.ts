@@ -1,8 +1,8 @@
 // Loaded by the driver when it opens its first connection, for which some tests allow only a moment.
 import 'ioredis';
 import { GlideClusterClient } from '@valkey/valkey-glide';
-import { glideDriver } from '../../../src/drivers/valkey-glide/one-server.ts';
 import { glideClusterDriver } from '../../../src/drivers/valkey-glide/cluster.ts';
+import { glideDriver } from '../../../src/drivers/valkey-glide/one-server.ts';
 import { glideConfig, openGlide, openGlideCluster } from '../../harness/valkey-glide.ts';
 import { type ClusterSettings, describeClusterDriver } from '../parts/cluster-contract.ts';
 import { describeDriver } from '../parts/driver-contract.ts';

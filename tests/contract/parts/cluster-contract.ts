@@ -3,10 +3,10 @@
  * move and whose primaries fail over. What holds for one server too is in `driver-contract.ts`.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { SystemClock } from '../../../src/clock.ts';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Connection, Driver } from '../../../src/drivers/driver.ts';
 import { classify } from '../../../src/outcome.ts';
-import { SystemClock } from '../../../src/clock.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
 import { type FailoverKind, startCluster, type TestCluster } from '../../harness/cluster.ts';
 import { randomName } from '../../harness/names.ts';

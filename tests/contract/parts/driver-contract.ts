@@ -6,11 +6,11 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { SystemClock } from '../../../src/clock.ts';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Connection, Driver, Topology } from '../../../src/drivers/driver.ts';
-import { classify } from '../../../src/outcome.ts';
 import { OutcomeUnknownError } from '../../../src/errors.ts';
-import { SystemClock } from '../../../src/clock.ts';
+import { classify } from '../../../src/outcome.ts';
 import { startServer, type TestServer } from '../../../src/testing/server.ts';
 import { startCluster } from '../../harness/cluster.ts';
 import { startSentinels } from '../../harness/sentinels.ts';

@@ -1,8 +1,8 @@
 /** Clients of ioredis and iovalkey that Sentinels tell where the primary is, and connections of ours that they tell. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { SystemClock } from '../../../src/clock.ts';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
-import { SystemClock } from '../../../src/clock.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownSentinels, ownTlsSentinel } from '../../harness/topologies.ts';

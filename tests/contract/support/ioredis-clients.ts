@@ -1,7 +1,8 @@
 /** Users' clients of ioredis and iovalkey, of whichever version, and the drivers made of them. */
-import { ioredisDriver } from '../../../src/drivers/ioredis/one-server.ts';
+
 import { type IoredisCluster, ioredisClusterDriver } from '../../../src/drivers/ioredis/cluster.ts';
 import type { IoredisClient } from '../../../src/drivers/ioredis/connection.ts';
+import { ioredisDriver } from '../../../src/drivers/ioredis/one-server.ts';
 import { describeClusterDriver } from '../parts/cluster-contract.ts';
 import { type ClientSettings, type ConnectedClient, describeDriver } from '../parts/driver-contract.ts';
 import { describeIoredisCluster } from '../parts/ioredis-cluster-special.ts';

@@ -1,8 +1,8 @@
 /** One after another within an owner, those inside one another excepted. */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { WaitBudget } from '../../../src/runtime/wait-budget.ts';
 import { LocalMutex } from '../../../src/runtime/local-mutex.ts';
+import { WaitBudget } from '../../../src/runtime/wait-budget.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { watchPromise } from './support/deferred.ts';
 

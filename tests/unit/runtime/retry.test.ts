@@ -63,9 +63,7 @@ describe('persist', () => {
   it('does not know the outcome when the budget ends with an attempt under way', async () => {
     const clock = new ManualClock();
     const attempts: Promise<never>[] = [Promise.reject(unreachable()), new Promise<never>(() => {})];
-    const asked = watchPromise(
-      retry(clock, 3_000, 'release "x"', () => attempts.shift() as Promise<never>),
-    );
+    const asked = watchPromise(retry(clock, 3_000, 'release "x"', () => attempts.shift() as Promise<never>));
     await clock.advance(3_000);
     expect(attempts).toEqual([]);
     expect(asked.error).toBeInstanceOf(OutcomeUnknownError);

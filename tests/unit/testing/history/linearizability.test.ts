@@ -136,23 +136,23 @@ describe('other locks', () => {
 
 describe('a search', () => {
   /** So many that wait at the same time, one of which comes in twice. */
-  const firstTry = (count: number): Operation[] =>
+  const sharedLook = (count: number): Operation[] =>
     Array.from({ length: count }, (_, i) => [
       enter(`h${i}`, [0, 1_000]),
       { effect: { does: 'leave', hold: `h${i}` } as const, ...required([1, 1_000]) },
     ]).flat();
 
   it('finds its way through 60 operations of one time', () => {
-    expect(verdict(mutex, ...firstTry(30))).toBe('valid');
+    expect(verdict(mutex, ...sharedLook(30))).toBe('valid');
   });
 
   it('is given up after its steps', () => {
-    const impossible = [...firstTry(20), enter('x', [0, 1_000]), enter('y', [0, 1_000])];
+    const impossible = [...sharedLook(20), enter('x', [0, 1_000]), enter('y', [0, 1_000])];
     expect(search(mutex, impossible, 1_000)).toEqual({ verdict: 'unknown', steps: 1_001 });
   });
 
   it('remembers what it tried', () => {
-    const impossible = [...firstTry(8), enter('x', [0, 1_000]), enter('y', [0, 1_000])];
+    const impossible = [...sharedLook(8), enter('x', [0, 1_000]), enter('y', [0, 1_000])];
     const { verdict: found, steps } = search(mutex, impossible, 100_000);
     expect(found).toBe('invalid');
     expect(steps).toBeLessThan(10_000);

@@ -4,9 +4,9 @@
  * Options are refused before anything is sent to the server: an unknown name, a value out of range or of
  * the wrong type is an `OptionError` that says what would have been right.
  */
-import type { Topology } from './drivers/driver.ts';
-import { OptionError } from './errors.ts';
-import { sharesOneSlot } from './keys.ts';
+import type { Topology } from '../drivers/driver.ts';
+import { OptionError } from '../errors.ts';
+import { sharesOneSlot } from '../keys.ts';
 
 /** Reads one given value: returns it, or throws an `OptionError`. `what` names it in the message. */
 export type Check<T> = (value: unknown, what: string) => T;

@@ -1,8 +1,8 @@
 /**
  * What a client was told, complete and consistent: every option with its default, checked against the others.
  */
-import { OptionError } from './errors.ts';
-import { checkOptions } from './options.ts';
+import { OptionError } from '../errors.ts';
+import { checkOptions } from './checks.ts';
 
 /** What a client does when it is not told otherwise. */
 const DEFAULTS = {

@@ -6,7 +6,7 @@
  */
 import { LeaseLostError } from '../errors.ts';
 import type { Report } from '../events.ts';
-import type { Hold } from '../locks/hold.ts';
+import type { Hold } from './hold.ts';
 
 export interface Held extends Hold {
   readonly loss: LeaseLostError | undefined;

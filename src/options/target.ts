@@ -8,9 +8,9 @@ import {
   resolveServer,
   type SentinelTarget,
   type ServerTarget,
-} from './drivers/address.ts';
-import { OptionError } from './errors.ts';
-import { checkBy, integer, only, show, text } from './options.ts';
+} from '../drivers/address.ts';
+import { OptionError } from '../errors.ts';
+import { checkBy, integer, only, show, text } from './checks.ts';
 
 /** Where to connect: one server, Sentinels, a Cluster, a fixed primary, or a private server for development. */
 export type Target =

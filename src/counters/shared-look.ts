@@ -2,7 +2,7 @@
  * What those who wait for the same thing in this process know of each other: who had come before a certain look was
  * taken, and need not look again.
  */
-export class FirstTry {
+export class SharedLook {
   #came = 0;
   #inside = 0;
   #servedUpTo = 0;
@@ -35,19 +35,19 @@ export class FirstTry {
   }
 }
 
-export class FirstTries {
-  readonly #firstTries = new Map<string, FirstTry>();
+export class SharedLooks {
+  readonly #sharedLooks = new Map<string, SharedLook>();
 
   /** Has the work done as one of the crowd of that id, which is there while somebody is in it. */
-  async among<T>(id: string, work: (firstTry: FirstTry) => Promise<T>): Promise<T> {
-    const firstTry = this.#firstTries.get(id) ?? new FirstTry();
-    this.#firstTries.set(id, firstTry);
-    firstTry.enter();
+  async among<T>(id: string, work: (sharedLook: SharedLook) => Promise<T>): Promise<T> {
+    const sharedLook = this.#sharedLooks.get(id) ?? new SharedLook();
+    this.#sharedLooks.set(id, sharedLook);
+    sharedLook.enter();
     try {
-      return await work(firstTry);
+      return await work(sharedLook);
     } finally {
-      firstTry.leave();
-      if (firstTry.isEmpty) this.#firstTries.delete(id);
+      sharedLook.leave();
+      if (sharedLook.isEmpty) this.#sharedLooks.delete(id);
     }
   }
 }
