@@ -25,6 +25,9 @@ export interface ClientEvents {
   error: { readonly error: unknown; readonly during: string };
 }
 
+/** The names of all events. */
+export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = ['lost', 'atRisk', 'stalled', 'warning', 'error'];
+
 /**
  * What can be warned of.
  *

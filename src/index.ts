@@ -13,6 +13,7 @@ export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limit
 export type {
   AcquireOptions,
   Semaphore,
+  SetPermitsOptions,
   TryAcquireOptions,
   WithPermitOptions,
 } from './counters/semaphore.ts';
@@ -24,6 +25,7 @@ export type {
   SentinelTarget,
   ServerTarget,
 } from './drivers/address.ts';
+export type { RedisClient } from './drivers/detect.ts';
 export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
 export type { ClientEvents, WarningCode } from './events.ts';
@@ -35,7 +37,7 @@ export type { FencedHold, FencedLock, FencedLockOptions } from './locks/fenced-l
 export type { Hold } from './locks/hold.ts';
 export type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './locks/lock.ts';
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.ts';
-export type { Backoff } from './locks/spin-lock.ts';
+export type { Backoff, SpinLockOptions } from './locks/spin-lock.ts';
 export type {
   WebLock,
   WebLockInfo,

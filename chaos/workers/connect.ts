@@ -1,5 +1,5 @@
 /** Opens a worker's clients: through which library, to which arrangement of servers. */
-import { type ClientOptions, Holdfast } from '../../src/index.ts';
+import { type ClientOptions, Holdfast, type RedisClient } from '../../src/index.ts';
 import { closeAll, startTogether } from '../../tests/harness/start-together.ts';
 import type { StageTarget } from '../fault.ts';
 import type { Way } from './settings.ts';
@@ -66,7 +66,7 @@ function ownTarget(target: SharedTarget) {
 }
 
 interface OpenedRedis {
-  readonly redis: unknown;
+  readonly redis: RedisClient;
   disconnect(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@
 import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
 import { Requests } from '../requests/requests.ts';
-import type { Grant } from '../runtime/tenure.ts';
+import type { Grant } from '../runtime/lease.ts';
 import {
   permitSemaphoreCountPermits,
   permitSemaphoreGetLease,

@@ -5,10 +5,12 @@
  * and nothing that could run out: it is only given back.
  */
 import { LeaseLostError, NotHeldError } from '../errors.ts';
+import { checkLeaseMs } from '../options/checks.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type Entry, type Grant, Tenure } from '../runtime/tenure.ts';
+import type { Grant } from '../runtime/lease.ts';
+import { type Entry, Tenure } from '../runtime/tenure.ts';
 import type { PermitProtocol } from './permit-protocol.ts';
 
 /**
@@ -41,6 +43,13 @@ export interface Permit extends AsyncDisposable {
    * @throws LeaseLostError, or NotHeldError after `release()`
    */
   assertHeld(): void;
+  /**
+   * Makes the lease last at least this long from now; a longer one that is running is not cut. A permanent permit stays
+   * permanent.
+   *
+   * @throws LeaseLostError, or NotHeldError after `release()`
+   */
+  extend(leaseMs: number): Promise<void>;
   /**
    * Gives the permit back; calling it again answers the same.
    *
@@ -131,6 +140,12 @@ export class HeldPermit implements Permit, Entry {
     if (this.#loss !== undefined) throw this.#loss;
     if (this.#releasing !== undefined)
       throw new NotHeldError(this.name, 'gave out this permit and has it back');
+  }
+
+  async extend(leaseMs: number): Promise<void> {
+    checkLeaseMs(leaseMs);
+    this.assertHeld();
+    await this.#tenure?.extend(leaseMs);
   }
 
   release(): Promise<boolean> {

@@ -1,5 +1,5 @@
 /**
- * The rate limiter: so many permits within any stretch of time of a given length.
+ * The rate limiter: a sliding window, at most so many permits in any interval.
  *
  * Permits come back by themselves when their time is over. How the attempts of one caller are made is in
  * `rate-acquisition.ts`.
@@ -27,7 +27,7 @@ export interface RateOptions {
   mode: 'overall' | 'perClient';
   /** So many permits … */
   rate: number;
-  /** … within any stretch of time of this length. */
+  /** … in any interval of this length. */
   intervalMs: number;
   /** How long the limiter lives after it was last used, not less than `intervalMs`; 0, the default: for ever. */
   keepAliveMs?: number | undefined;

@@ -30,6 +30,12 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** How the permits of a semaphore are set. */
+export interface SetPermitsOptions {
+  /** After this time the semaphore is gone; left out, it stays. */
+  ttlMs?: number | undefined;
+}
+
 /** How to take permits that may not be there. */
 export interface TryAcquireOptions extends AcquireOptions {
   /** How long to wait at most; 0, the default, tries once. */
@@ -73,14 +79,14 @@ export class Semaphore {
   /**
    * Gives the semaphore its permits, unless it has been given some before.
    *
-   * @param ttlMs after this time the semaphore is gone; left out, it stays
+   * @param options `ttlMs`: after this time the semaphore is gone; left out, it stays
    * @returns false: it has permits already, and was left as it is
    */
-  async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
+  async trySetPermits(permits: number, options?: SetPermitsOptions): Promise<boolean> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const lifeMs = ttlMs === undefined ? 0 : checkCount(ttlMs, 'ttlMs', 1);
+    const { ttlMs = 0 } = checkOptions('setPermits', options);
     const reply = await this.#requests.change('set permits of', (memory) =>
-      semaphoreTrySetPermits.run(...this.#call(memory, { count, ttlMs: lifeMs })),
+      semaphoreTrySetPermits.run(...this.#call(memory, { count, ttlMs })),
     );
     if (reply.status === 'set') this.#context.wire.announced(reply.announced);
     return reply.status === 'set';

@@ -15,6 +15,21 @@ import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node
 import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis/sentinel.ts';
 import { detectGlide } from './valkey-glide/detect.ts';
 
+/** A method, whatever it takes and answers. */
+type Method = (...args: never[]) => unknown;
+
+/**
+ * A client that `Holdfast.from` takes, by what tells the libraries apart: `Redis` and `Cluster` of ioredis and iovalkey;
+ * what `createClient`, `createClientPool`, `createCluster` and `createSentinel` of node-redis return; `GlideClient` and
+ * `GlideClusterClient` of Valkey GLIDE, alone or with their configuration.
+ */
+export type RedisClient =
+  | { readonly callBuffer: Method; readonly sendCommand: Method; readonly status: string }
+  | { readonly isOpen: boolean; readonly sendCommand: Method }
+  | { readonly isOpen: boolean; readonly getMasterNode: Method }
+  | { readonly customCommand: Method; readonly invokeScript: Method }
+  | { readonly client: { readonly customCommand: Method; readonly invokeScript: Method }; readonly config: object };
+
 const ACCEPTED =
   'a Redis or Cluster instance of ioredis 5 or 6 or of iovalkey, a client made by createClient(), createClientPool(), createSentinel() or createCluster() of node-redis (redis) 5 or 6, or a GlideClient or GlideClusterClient of Valkey GLIDE 2';
 

@@ -1,5 +1,5 @@
 /**
- * A guard for what lives in Redis: a value that only the newest token can write.
+ * A fence for what lives in Redis: a value that only the newest token can write.
  *
  * It knows nothing of locks: whoever brings a token may be anybody that a holder gave it to.
  */

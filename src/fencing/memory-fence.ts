@@ -1,5 +1,5 @@
 /**
- * A guard for what lives in this process: a cache, a file it alone writes, a device.
+ * A fence for what lives in this process: a cache, a file it alone writes, a device.
  */
 import { StaleTokenError } from '../errors.ts';
 import { checkToken } from '../options/checks.ts';
@@ -12,10 +12,10 @@ import { checkToken } from '../options/checks.ts';
  *
  * @example
  * ```ts
- * const guard = new MemoryFence();
+ * const fence = new MemoryFence();
  * const stock = client.getFencedLock('stock:7');
  * await using hold = await stock.lock();
- * guard.admit('stock:7', hold.token); // throws StaleTokenError for a holder that slept too long
+ * fence.admit('stock:7', hold.token); // throws StaleTokenError for a holder that slept too long
  * ```
  */
 export class MemoryFence {
@@ -29,14 +29,14 @@ export class MemoryFence {
    * @throws OptionError when it is no token
    */
   admit(resource: string, token: number): void {
-    // What is neither higher nor lower, such as NaN, would open the guard for everybody.
+    // What is neither higher nor lower, such as NaN, would open the fence for everybody.
     checkToken(token);
     const newest = this.#newest.get(resource) ?? 0;
     if (token < newest) throw new StaleTokenError(resource, token, newest);
     this.#newest.set(resource, token);
   }
 
-  /** Forgets a resource that is gone, so that the guard does not grow for ever. */
+  /** Forgets a resource that is gone, so that the fence does not grow for ever. */
   forget(resource: string): void {
     this.#newest.delete(resource);
   }

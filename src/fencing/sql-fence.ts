@@ -1,5 +1,5 @@
 /**
- * A guard for rows of a SQL database: two fragments for an UPDATE that only the newest token can make.
+ * A fence for rows of a SQL database: two fragments for an UPDATE that only the newest token can make.
  */
 import { OptionError } from '../errors.ts';
 
@@ -28,8 +28,8 @@ const PARAMETER = /^(\$\d+|\?\d*|[:@$][A-Za-z_]\w*)$/;
  *
  * @example
  * ```ts
- * const guard = sqlFence('$3');
- * const statement = `UPDATE account SET balance = $1, ${guard.set} WHERE id = $2 AND ${guard.where}`;
+ * const fence = sqlFence('$3');
+ * const statement = `UPDATE account SET balance = $1, ${fence.set} WHERE id = $2 AND ${fence.where}`;
  * console.log(statement);
  * ```
  *

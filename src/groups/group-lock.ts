@@ -55,9 +55,11 @@ export function obstacleOf({ protocol }: ProtocolLock): Promise<LockState> {
   return protocol.obstacle?.() ?? protocol.describe();
 }
 
-/** What is left until somebody else can have the lock, for sorting: nothing when it is free. */
-function untilFree(remainingMs: number): number {
-  return remainingMs === -1 ? Number.POSITIVE_INFINITY : remainingMs;
+/** Orders what members answer to `getRemainingMs`: `null` is free now, `Infinity` never by itself. */
+function soonestFree(one: number | null, other: number | null): number {
+  const [a, b] = [one ?? -1, other ?? -1];
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 export abstract class GroupLock implements Lock {
@@ -134,7 +136,7 @@ export abstract class GroupLock implements Lock {
   }
 
   async isLocked(): Promise<boolean> {
-    return (await this.remainingMs()) !== -2;
+    return (await this.getRemainingMs()) !== null;
   }
 
   async isHeld(options?: OwnerOption): Promise<boolean> {
@@ -149,10 +151,10 @@ export abstract class GroupLock implements Lock {
     return counts.sort((a, b) => b - a)[this.needed - 1] ?? 0;
   }
 
-  /** Until enough members are free for somebody else. */
-  async remainingMs(): Promise<number> {
-    const times = await this.#ask((member) => member.remainingMs());
-    return times.sort((a, b) => untilFree(a) - untilFree(b))[this.needed - 1] ?? -1;
+  /** Until enough members are free for another owner. */
+  async getRemainingMs(): Promise<number | null> {
+    const times = await this.#ask((member) => member.getRemainingMs());
+    return times.sort(soonestFree)[this.needed - 1] ?? null;
   }
 
   /** The runtime whose clock and events stand for the group's. */

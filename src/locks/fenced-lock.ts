@@ -2,7 +2,7 @@
  * The fenced lock: the reentrant lock, with a number that rises with every hold.
  *
  * A holder can stall past its lease just before a write. The resource it writes to can tell, if every write
- * carries the token and one lower than the last is refused; that half is left to the guards.
+ * carries the token and one lower than the last is refused; that half is left to the fences.
  */
 
 import { endedKey, tokenKey } from '../keys.ts';
@@ -28,7 +28,7 @@ import { ReentrantProtocol } from './reentrant-lock.ts';
 export interface FencedHold extends Hold {
   /**
    * Higher than that of every earlier hold of this lock; the same when the lock is entered again. It stays
-   * readable when the hold is over: whether it still counts is for the guard to say.
+   * readable when the hold is over: whether it still counts is for the fence to say.
    */
   readonly token: number;
 }

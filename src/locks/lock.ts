@@ -101,6 +101,6 @@ export interface Lock<H extends Hold = Hold> {
   isHeld(options?: OwnerOption): Promise<boolean>;
   /** How many times the owner has entered the lock; 0 when it does not hold it. */
   getHoldCount(options?: OwnerOption): Promise<number>;
-  /** What is left of the holder's lease: -2 when the lock is free, -1 when it has no expiry. */
-  remainingMs(): Promise<number>;
+  /** What is left of the holder's lease: `null` when the lock is free, `Infinity` when it has no expiry. */
+  getRemainingMs(): Promise<number | null>;
 }

@@ -116,7 +116,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   async isLocked(): Promise<boolean> {
-    return (await this.remainingMs()) !== -2;
+    return (await this.getRemainingMs()) !== null;
   }
 
   async isHeld(options?: OwnerOption): Promise<boolean> {
@@ -130,8 +130,10 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     return holder === tenure.owner ? tenure.count : 0;
   }
 
-  async remainingMs(): Promise<number> {
-    return (await this.#describe()).remainingMs;
+  async getRemainingMs(): Promise<number | null> {
+    const { remainingMs } = await this.#describe();
+    if (remainingMs === -2) return null;
+    return remainingMs === -1 ? Number.POSITIVE_INFINITY : remainingMs;
   }
 
   /** @internal Takes the lock for an owner, or for somebody new. */

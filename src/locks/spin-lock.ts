@@ -6,6 +6,7 @@
  */
 import { OptionError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
+import type { LockKindOptions } from '../options/client-options.ts';
 import type { Waiting } from '../runtime/acquire.ts';
 
 /** The pauses between the tries of a spin lock. */
@@ -24,6 +25,12 @@ export type Backoff =
       /** Every pause; 64 ms. */
       delayMs?: number | undefined;
     };
+
+/** How a spin lock behaves. */
+export interface SpinLockOptions extends LockKindOptions {
+  /** The pauses between its tries; by default they double from 1 ms to 128 ms. */
+  backoff?: Backoff | undefined;
+}
 
 /** Reads the back-off once; what it returns starts the pauses afresh for every acquisition. */
 export function spinning(backoff: Backoff = { kind: 'exponential' }): () => Waiting {

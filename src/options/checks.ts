@@ -60,7 +60,7 @@ function abortSignal(value: unknown, what: string): AbortSignal {
   throw new OptionError(`${what} must be an AbortSignal, not ${show(value)}`);
 }
 
-/** Whether an owner belongs to the client is checked where owners are known. */
+/** What is checked where it is known: whether an owner belongs to the client, which pauses a spin lock can make. */
 function anything(value: unknown): unknown {
   return value;
 }
@@ -134,6 +134,7 @@ const CHECKS = {
   },
   owned: { owner: anything },
   lockKind: { guard: boolean },
+  spinLock: { guard: boolean, backoff: anything },
   readWriteLock: { guard: boolean, prefer: only(['writer'] as const, "it is 'writer' or left out") },
   webLock: {
     mode: only(['exclusive', 'shared'] as const, "it is 'exclusive' or 'shared'"),
@@ -141,6 +142,7 @@ const CHECKS = {
     steal: boolean,
     signal: abortSignal,
   },
+  setPermits: { ttlMs: integer(1) },
   acquirePermits: { signal: abortSignal },
   tryAcquirePermits: { waitMs, signal: abortSignal },
   withPermit: { permits: integer(1), waitMs, signal: abortSignal },
@@ -172,6 +174,9 @@ export function checkOptions<Name extends keyof typeof CHECKS>(
   table: Name,
   given: unknown,
 ): Checked<(typeof CHECKS)[Name]> {
+  if (table === 'lock' && Object.hasOwn(Object(given), 'waitMs')) {
+    throw new OptionError('lock() waits for as long as it takes: use tryLock({ waitMs }) to limit the wait');
+  }
   return checkBy(CHECKS[table] as (typeof CHECKS)[Name], given);
 }
 

@@ -6,6 +6,9 @@
  * less than the lease, the holder's own deadline is always the earlier of the two. Keeps times only: what follows when
  * they have passed is left to the tenure.
  */
+import { LeaseLostError } from '../errors.ts';
+import type { TenureProtocol } from './protocol.ts';
+import type { Runtime } from './runtime.ts';
 
 /** Two clocks of good machines drift apart by far less than this share of the time that passes. */
 const DRIFT = 0.01;
@@ -95,4 +98,40 @@ export class Lease {
     this.#wordDeadline = Math.max(this.#wordDeadline, deadlineOf(sentAt, reliableMs));
     this.#wordEndsAt = Math.max(this.#wordEndsAt, sentAt + reliableMs);
   }
+}
+
+/** How a tenure begins: what was asked for, when, and as whom. */
+export interface Grant {
+  readonly owner: string;
+  readonly sentAt: number;
+  readonly leaseMs: number;
+  /** The fencing number, for the locks that have one. */
+  readonly token?: number | undefined;
+  /** An attempt of this owner may still be on its way, and must find it barred when it comes. */
+  readonly doubtful?: boolean | undefined;
+}
+
+/** The lease that a grant gives, as its holder may rely on it. */
+export function leaseOf({ guarded }: TenureProtocol, { sentAt, leaseMs }: Grant): Lease {
+  return new Lease(guarded?.graceMs ?? Number.POSITIVE_INFINITY, sentAt, leaseMs);
+}
+
+/**
+ * Called at the last moment before a grant is handed out. Past its deadline it is none: another owner may be inside. The
+ * caller then takes it back.
+ *
+ * @throws LeaseLostError
+ */
+export function assertInTime({ clock, leaseClock }: Runtime, protocol: TenureProtocol, grant: Grant): void {
+  const { owner, sentAt, leaseMs } = grant;
+  const { deadline } = leaseOf(protocol, grant);
+  const { suspendedMs } = leaseClock;
+  const now = leaseClock.now();
+  if (now < deadline) return;
+  if (clock.now() + suspendedMs < deadline) throw new LeaseLostError(protocol.name, owner, 'suspended');
+  const [tookMs, reliableMs] = [now - sentAt, Math.max(0, deadline - sentAt)].map(Math.round);
+  const why =
+    `its grant came too late: the answer took ${tookMs} ms, and a lease of ${leaseMs} ms can be relied on for ` +
+    `${reliableMs} ms only. The lease is too short for this link, or for a process this busy`;
+  throw new LeaseLostError(protocol.name, owner, 'expired', undefined, why);
 }

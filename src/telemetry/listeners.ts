@@ -1,20 +1,31 @@
 /**
- * The listeners of one client. What they throw stays with them.
+ * The listeners of one client. What a listener throws changes nothing for the client.
  */
-import type { ClientEvents } from '../events.ts';
+import { OptionError } from '../errors.ts';
+import { CLIENT_EVENTS, type ClientEvents } from '../events.ts';
 
 export type Listener<Name extends keyof ClientEvents> = (payload: ClientEvents[Name]) => void;
 
 export class Listeners {
-  readonly #byEvent = new Map<keyof ClientEvents, Set<Listener<never>>>();
+  /** Whether each is called once only. */
+  readonly #byEvent = new Map<keyof ClientEvents, Map<Listener<never>, boolean>>();
 
-  add<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): void {
-    const listeners = this.#byEvent.get(event) ?? new Set();
-    this.#byEvent.set(event, listeners.add(listener));
+  add<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>, { once = false } = {}): void {
+    this.#of(event).set(listener, once);
   }
 
   remove<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): void {
-    this.#byEvent.get(event)?.delete(listener);
+    this.#of(event).delete(listener);
+  }
+
+  /** @throws OptionError for a name that no event has: its listener would never be called */
+  #of(event: keyof ClientEvents): Map<Listener<never>, boolean> {
+    if (!CLIENT_EVENTS.includes(event)) {
+      throw new OptionError(`There is no event "${String(event)}"; there are ${CLIENT_EVENTS.join(', ')}`);
+    }
+    const listeners = this.#byEvent.get(event) ?? new Map<Listener<never>, boolean>();
+    this.#byEvent.set(event, listeners);
+    return listeners;
   }
 
   emit<Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]): void {
@@ -24,7 +35,8 @@ export class Listeners {
       const { code, message } = payload as ClientEvents['warning'];
       process.emitWarning(message, { type: 'HoldfastWarning', code });
     }
-    for (const listener of listeners ?? []) {
+    for (const [listener, isOnce] of listeners ?? []) {
+      if (isOnce) listeners?.delete(listener);
       try {
         (listener as Listener<Name>)(payload);
       } catch (error) {

@@ -3,7 +3,7 @@
  * some turns of the microtask queue, and an abort may fall into any of them. Nothing may stay taken.
  */
 import { describe, expect, it } from 'vitest';
-import { Holdfast, type Permit } from '../../src/index.ts';
+import { Holdfast, type Permit, type RedisClient } from '../../src/index.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import {
@@ -29,11 +29,12 @@ interface Sender {
 /** A user's client that tells of the next answer before anybody else hears of it. */
 async function openTelling(
   context: BringYourOwn,
-): Promise<{ redis: unknown; onNextAnswer(act: () => void): void }> {
-  const redis = (await context.userClient()).redis as Sender;
+): Promise<{ redis: RedisClient; onNextAnswer(act: () => void): void }> {
+  const { redis } = await context.userClient();
+  const sender = redis as unknown as Sender;
   let act: (() => void) | undefined;
-  const send = redis.sendCommand.bind(redis);
-  redis.sendCommand = (...command) => {
+  const send = sender.sendCommand.bind(sender);
+  sender.sendCommand = (...command) => {
     const answered = send(...command) as Promise<unknown>;
     const tell = act;
     act = undefined;

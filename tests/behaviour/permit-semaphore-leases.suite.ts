@@ -1,6 +1,6 @@
 /** The leases of permits: kept by the watchdog, given, changed, without end; and how their holder is told. */
 import { describe, expect, it } from 'vitest';
-import { LeaseLostError, NotHeldError, type Permit } from '../../src/index.ts';
+import { LeaseLostError, NotHeldError, OptionError, type Permit } from '../../src/index.ts';
 import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
@@ -140,6 +140,34 @@ function describePermitLeases(context: Context): void {
       await eventually(async () => (await serverNow(raw)) > end);
       expect(await semaphore.updateLease(permit.id, 60_000)).toBe(false);
       expect(await stored(raw, name)).toEqual([1, 0]);
+    });
+
+    it('is prolonged by its holder, and never cut', async () => {
+      const { raw, name, semaphore } = await prepared(context, 2);
+      const permit = await semaphore.acquire({ leaseMs: 10_000 });
+      await permit.extend(60_000);
+      expect(permit.remainingMs).toBeGreaterThan(40_000);
+      expect(permit.remainingMs).toBeLessThan(await leftMs(raw, name, permit.id));
+      await permit.extend(1_000);
+      expect(permit.remainingMs).toBeGreaterThan(40_000);
+      expect(await leftMs(raw, name, permit.id)).toBeGreaterThan(40_000);
+
+      const permanent = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
+      await permanent.extend(1_000);
+      expect(permanent.remainingMs).toBe(Number.POSITIVE_INFINITY);
+      expect(await semaphore.getLeaseMs(permanent.id)).toBe(-1);
+
+      await expect(permit.extend(0)).rejects.toBeInstanceOf(OptionError);
+      await permit.release();
+      await expect(permit.extend(1_000)).rejects.toBeInstanceOf(NotHeldError);
+    });
+
+    it('that is not there any more is lost when its holder wants more of it', async () => {
+      const { raw, name, semaphore } = await prepared(context, 1);
+      const permit = await semaphore.acquire({ leaseMs: 60_000 });
+      await javaReleases(raw, name, permit.id);
+      await expect(permit.extend(60_000)).rejects.toMatchObject({ reason: 'notOwner' });
+      expect(permit.signal.aborted).toBe(true);
     });
 
     it('has the last of several leases that are asked for at once', async () => {

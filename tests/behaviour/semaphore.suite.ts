@@ -106,7 +106,7 @@ function describeSemaphore(context: Context): void {
       const client = await context.client();
       const raw = await context.raw();
       const semaphore = client.getSemaphore(randomName());
-      expect(await semaphore.trySetPermits(2, 60_000)).toBe(true);
+      expect(await semaphore.trySetPermits(2, { ttlMs: 60_000 })).toBe(true);
       await semaphore.addPermits(3);
       expect(await semaphore.drainPermits()).toBe(5);
       expect(await semaphore.drainPermits()).toBe(0);
@@ -166,7 +166,7 @@ function describeSemaphore(context: Context): void {
       const semaphore = client.getSemaphore(randomName());
       const wrong = { waitMs: -1 };
       const calls = [
-        () => semaphore.trySetPermits(1, 0),
+        () => semaphore.trySetPermits(1, { ttlMs: 0 }),
         () => semaphore.tryAcquire(1, wrong),
         () => semaphore.acquire(1, { waitMs: 10 } as object),
         () => semaphore.withPermit(() => expect.unreachable(), { permits: 0 }),

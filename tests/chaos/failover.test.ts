@@ -148,7 +148,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     await staged.failOver();
     await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
     hold.assertHeld();
-    const leftMs = await lock.remainingMs();
+    const leftMs = await lock.getRemainingMs();
     expect(leftMs).toBeGreaterThan(leaseMs - 2 * GRACE_MS);
     expect(leftMs).toBeLessThanOrEqual(leaseMs - GRACE_MS);
     expect(await hold.unlock()).toBe(true);

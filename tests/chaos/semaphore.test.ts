@@ -93,7 +93,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       await server.command('DEL', name);
       const set = proxy.swallowReply(runs(scripts.semaphoreTrySetPermits));
-      expect(await semaphore.trySetPermits(4, 60_000)).toBe(true);
+      expect(await semaphore.trySetPermits(4, { ttlMs: 60_000 })).toBe(true);
       await set;
       const added = proxy.swallowReply(runs(scripts.semaphoreAddPermits));
       await semaphore.addPermits(3);

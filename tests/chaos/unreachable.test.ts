@@ -43,7 +43,7 @@ describeWithProcess('nothing answers', () => {
       extend: timed(toExtend.extend(60_000)),
       forceUnlock: timed(forced.forceUnlock()),
       isLocked: timed(forced.isLocked()),
-      remainingMs: timed(forced.remainingMs()),
+      remainingMs: timed(forced.getRemainingMs()),
       inspect: timed(client.inspect('free')),
       section: timed(work),
     };

@@ -80,7 +80,7 @@ const STEPS = [
     step(`${by} sets ${count}`, async (model, real) => {
       const isNew = model.free === null;
       if (isNew) model.free = count;
-      expect(await ours(real, by).trySetPermits(count, mortal ? 600_000 : undefined)).toBe(isNew);
+      expect(await ours(real, by).trySetPermits(count, mortal ? { ttlMs: 600_000 } : {})).toBe(isNew);
     }),
   ),
   fc.tuple(who, few).map(([by, count]) =>

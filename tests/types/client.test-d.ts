@@ -1,4 +1,10 @@
 /** What the compiler must know of the client, its options and its events; never run. */
+import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
+import { Cluster, Redis } from 'ioredis';
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
+import { Redis as Iovalkey } from 'iovalkey';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import { createClient as createClient5, createCluster as createCluster5 } from 'redis5';
 import { expectTypeOf } from 'vitest';
 import {
   type Capabilities,
@@ -47,6 +53,30 @@ export async function connecting(): Promise<void> {
   new Holdfast({});
 }
 
+export async function bringing(): Promise<void> {
+  Holdfast.from(new Redis(), { watchdogMs: 5_000 });
+  Holdfast.from(new Cluster([]));
+  Holdfast.from(new Redis5());
+  Holdfast.from(new Cluster5([]));
+  Holdfast.from(new Iovalkey());
+  Holdfast.from(createClient());
+  Holdfast.from(createClientPool());
+  Holdfast.from(createCluster({ rootNodes: [] }));
+  Holdfast.from(createSentinel({ name: 'orders', sentinelRootNodes: [] }));
+  Holdfast.from(createClient5());
+  Holdfast.from(createCluster5({ rootNodes: [] }));
+  const config = { addresses: [{ host: '127.0.0.1' }] };
+  Holdfast.from(await GlideClient.createClient(config));
+  Holdfast.from(await GlideClusterClient.createClient(config));
+  Holdfast.from({ client: await GlideClient.createClient(config), config });
+  // @ts-expect-error: a number is no client
+  Holdfast.from(42);
+  // @ts-expect-error: an address is for connect
+  Holdfast.from('redis://127.0.0.1');
+  // @ts-expect-error: options are no client
+  Holdfast.from({ host: '127.0.0.1' });
+}
+
 export function options(): void {
   const all: ClientOptions = {
     watchdogMs: 30_000,
@@ -60,14 +90,14 @@ export function options(): void {
     closeOnSignals: true,
   };
   expectTypeOf<typeof Holdfast.from>().parameter(1).toEqualTypeOf<ClientOptions | undefined>();
-  Holdfast.from({}, all);
+  Holdfast.from(new Redis(), all);
   expectTypeOf<ClientOptions['mapName']>().toEqualTypeOf<((name: string) => string) | undefined>();
   // @ts-expect-error: an unknown option
-  Holdfast.from({}, { watchdog: 30_000 });
+  Holdfast.from(new Redis(), { watchdog: 30_000 });
   // @ts-expect-error: milliseconds are a number
-  Holdfast.from({}, { watchdogMs: '30s' });
+  Holdfast.from(new Redis(), { watchdogMs: '30s' });
   // @ts-expect-error: a name is mapped to a name
-  Holdfast.from({}, { mapName: (name: string) => name.length });
+  Holdfast.from(new Redis(), { mapName: (name: string) => name.length });
 }
 
 export async function using(client: Holdfast): Promise<void> {

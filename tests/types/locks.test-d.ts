@@ -1,15 +1,15 @@
 /** What the compiler must know of locks and holds; checked by `npm run typecheck`, never run. */
 import { expectTypeOf } from 'vitest';
-import type { Backoff, Hold, Holdfast, Lock, Owner } from '../../src/index.ts';
+import type { Hold, Holdfast, Lock, Owner, SpinLockOptions } from '../../src/index.ts';
 
 export async function kindsOfLocks(client: Holdfast): Promise<void> {
   expectTypeOf(client.getLock('name')).toEqualTypeOf<Lock>();
   expectTypeOf(client.getNonReentrantLock('name')).toEqualTypeOf<Lock>();
   expectTypeOf(client.getSpinLock('name')).toEqualTypeOf<Lock>();
-  expectTypeOf<Holdfast['getSpinLock']>().parameter(1).toEqualTypeOf<Backoff | undefined>();
+  expectTypeOf<Holdfast['getSpinLock']>().parameter(1).toEqualTypeOf<SpinLockOptions | undefined>();
   expectTypeOf(client.getSimpleLock('name')).toEqualTypeOf<Lock>();
-  client.getSpinLock('name', { kind: 'constant', delayMs: 5 });
-  client.getSpinLock('name', { kind: 'exponential', initialMs: 1, maxMs: 64, multiplier: 1.5 });
+  client.getSpinLock('name', { backoff: { kind: 'constant', delayMs: 5 } });
+  client.getSpinLock('name', { backoff: { kind: 'exponential', initialMs: 1, maxMs: 64, multiplier: 1.5 } });
   // @ts-expect-error: a lock has a name
   client.getLock();
   // @ts-expect-error: a name is text
@@ -17,7 +17,7 @@ export async function kindsOfLocks(client: Holdfast): Promise<void> {
   // @ts-expect-error: a back-off says its kind
   client.getSpinLock('name', { delayMs: 5 });
   // @ts-expect-error: a constant back-off does not grow
-  client.getSpinLock('name', { kind: 'constant', maxMs: 5 });
+  client.getSpinLock('name', { backoff: { kind: 'constant', maxMs: 5 } });
   // @ts-expect-error: only spin locks have a back-off
   client.getLock('name', { kind: 'constant' });
 }
@@ -80,7 +80,7 @@ export async function askingALock(lock: Lock, owner: Owner): Promise<void> {
   expectTypeOf(lock.isLocked()).resolves.toBeBoolean();
   expectTypeOf(lock.isHeld({ owner })).resolves.toBeBoolean();
   expectTypeOf(lock.getHoldCount({ owner })).resolves.toBeNumber();
-  expectTypeOf(lock.remainingMs()).resolves.toBeNumber();
+  expectTypeOf(lock.getRemainingMs()).resolves.toEqualTypeOf<number | null>();
   // @ts-expect-error: nobody waits for an unlock
   await lock.unlock({ waitMs: 5 });
   // @ts-expect-error: a name is not to be changed

@@ -1,4 +1,4 @@
-/** The guards that need no server of ours: in memory, and in a real SQL database. */
+/** The fences that need no server of ours: in memory, and in a real SQL database. */
 import initSqlJs from 'sql.js';
 import { describe, expect, it } from 'vitest';
 import { MemoryFence, OptionError, StaleTokenError, sqlFence } from '../../src/index.ts';

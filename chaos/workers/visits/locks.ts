@@ -69,7 +69,7 @@ export const lock: Visit = async (context) => {
     () => client.getLock(key),
     () => client.getLock(key),
     () => client.getNonReentrantLock(key),
-    () => client.getSpinLock(key, { kind: 'exponential', initialMs: 2, maxMs: 60 }),
+    () => client.getSpinLock(key, { backoff: { kind: 'exponential', initialMs: 2, maxMs: 60 } }),
   ];
   await visitLock(context, { key, kind: 'lock' }, random.pick(kinds)());
 };

@@ -80,11 +80,18 @@ export function describeBadInput(context: Context): void {
         { kind: 'exponential', delayMs: 5 },
       ] as never[];
       for (const backoff of badBackoffs)
-        expect(() => client.getSpinLock('name', backoff)).toThrow(OptionError);
+        expect(() => client.getSpinLock('name', { backoff })).toThrow(OptionError);
       for (const name of NO_NAME) expect(await rejection(client.inspect(name))).toBeInstanceOf(OptionError);
       expect(await rejection(client.list(''))).toBeInstanceOf(OptionError);
       expect(refused).toBeGreaterThan(500);
       expect(await commandCounts(server)).toEqual(new Map());
+    });
+
+    it('that belongs to tryLock is told so', async () => {
+      const client = await context.client();
+      const error = await rejection(client.getLock('name').lock({ waitMs: 5 } as never));
+      expect(error).toBeInstanceOf(OptionError);
+      expect((error as Error).message).toContain('use tryLock({ waitMs })');
     });
 
     it('is refused when a client is made', async () => {
@@ -148,7 +155,7 @@ export function describeBadInput(context: Context): void {
             () => lock.tryLock({ waitMs: 5_000 }),
             () => lock.withLock(() => expect.unreachable('the work ran')),
             () => lock.isLocked(),
-            () => lock.remainingMs(),
+            () => lock.getRemainingMs(),
             () => lock.forceUnlock(),
           ];
           for (const call of calls) {
@@ -173,7 +180,7 @@ export function describeBadInput(context: Context): void {
       await raw.command('SET', text, 'a page of text');
       for (const lock of [client.getLock(hash), client.getSimpleLock(text)]) {
         expect(await lock.tryLock({ waitMs: 20 })).toBeNull();
-        expect([await lock.isLocked(), await lock.remainingMs()]).toEqual([true, -1]);
+        expect([await lock.isLocked(), await lock.getRemainingMs()]).toEqual([true, Number.POSITIVE_INFINITY]);
         expect(await rejection(lock.forceUnlock())).toMatchObject({
           code: 'ERR_DRIVER',
           message: expect.stringContaining('not a lock; it was left untouched'),

@@ -89,7 +89,7 @@ export function describeClose(context: Context): void {
         (it) => it.isLocked(),
         (it) => it.isHeld(),
         (it) => it.getHoldCount(),
-        (it) => it.remainingMs(),
+        (it) => it.getRemainingMs(),
         () => client.inspect('name'),
         () => client.list(),
         () => client.capabilities(),

@@ -32,6 +32,29 @@ export function describeEvents(context: Context): void {
       expect(heard).toEqual(['on']);
     });
 
+    it('tells a listener of one event only, if that is what it asked for', async () => {
+      const client = await context.client();
+      const heard: string[] = [];
+      const off = () => heard.push('off');
+      expect(client.once('lost', ({ name }) => heard.push(name))).toBe(client);
+      client.once('lost', off).off('lost', off);
+      const locks = [client.getLock(randomName()), client.getLock(randomName())];
+      for (const lock of locks) {
+        await lock.lock();
+        await lock.forceUnlock();
+      }
+      expect(heard).toEqual([locks[0]?.name]);
+    });
+
+    it('refuses a listener of an event that does not exist', async () => {
+      const client = await context.client();
+      for (const listen of [client.on, client.once, client.off]) {
+        expect(() => listen.call(client, 'loss' as never, () => {})).toThrow(
+          'There is no event "loss"; there are lost, atRisk, stalled, warning, error',
+        );
+      }
+    });
+
     it('keeps what a listener throws from changing anything', async () => {
       const client = await context.client();
       const raw = await context.raw();

@@ -194,7 +194,7 @@ export function describeInspection(context: Context): void {
       expect(await raw.command('GET', `{${id}}:value`)).toBe('3');
       expect(await raw.command('PTTL', `{${id}}:value`)).toBeGreaterThan(0);
       const semaphore = client.getSemaphore(`${id}:permits`);
-      await semaphore.trySetPermits(3, 60_000);
+      await semaphore.trySetPermits(3, { ttlMs: 60_000 });
       expect(await semaphore.tryAcquire()).toBe(true);
       expect(await client.list(`*${id}*`)).toEqual([]);
     });

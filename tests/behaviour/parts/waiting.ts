@@ -181,7 +181,7 @@ export function describeSpinning(context: Context): void {
       const client = await context.client({}, server);
       const name = randomName();
       await server.command('HSET', name, 'somebody', 1);
-      const lock = client.getSpinLock(name, { kind: 'constant', delayMs: 100 });
+      const lock = client.getSpinLock(name, { backoff: { kind: 'constant', delayMs: 100 } });
       await client.capabilities();
       await resetCounts(server);
       const { tookMs } = await timed(async () => {
@@ -201,7 +201,7 @@ export function describeSpinning(context: Context): void {
       await server.command('HSET', name, 'somebody', 1);
       await client.capabilities();
       const timeOfTries = async (maxMs: number, tries: number): Promise<number> => {
-        const lock = client.getSpinLock(name, { kind: 'exponential', initialMs: 40, multiplier: 2, maxMs });
+        const lock = client.getSpinLock(name, { backoff: { kind: 'exponential', initialMs: 40, multiplier: 2, maxMs } });
         const giveUp = new AbortController();
         await resetCounts(server);
         const refused = rejection(lock.lock({ signal: giveUp.signal }));
@@ -221,10 +221,7 @@ export function describeSpinning(context: Context): void {
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       const lock = theirs.getSpinLock(name, {
-        kind: 'exponential',
-        initialMs: 1,
-        multiplier: 50,
-        maxMs: 60_000,
+        backoff: { kind: 'exponential', initialMs: 1, multiplier: 50, maxMs: 60_000 },
       });
       for (let round = 0; round < 3; round += 1) {
         const hold = await ours.getLock(name).lock();

@@ -87,7 +87,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       expect(await lock.tryLock()).toBeNull();
       expect(await lock.tryLock({ waitMs: 50 })).toBeNull();
       expect([await lock.isLocked(), await lock.isHeld()]).toEqual([true, false]);
-      expect(await lock.remainingMs()).toBeGreaterThan(25_000);
+      expect(await lock.getRemainingMs()).toBeGreaterThan(25_000);
       const error = await rejection(lock.withLock(() => 1, { waitMs: 0 }));
       expect(error).toBeInstanceOf(AcquireTimeoutError);
       expect(error).toMatchObject({ holder: redisson.owner });
@@ -135,7 +135,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       await redisson.tryLock();
       await raw.command('PERSIST', redisson.name);
       const lock = kind.of(client, redisson.name);
-      expect(await lock.remainingMs()).toBe(-1);
+      expect(await lock.getRemainingMs()).toBe(Number.POSITIVE_INFINITY);
       expect(await lock.tryLock({ waitMs: 50 })).toBeNull();
       const waiter = lock.lock();
       await untilWaiting(raw, kind, lock.name);

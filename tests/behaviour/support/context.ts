@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished } from 'vitest';
-import { type ClientOptions, Holdfast } from '../../../src/index.ts';
+import { type ClientOptions, Holdfast, type RedisClient } from '../../../src/index.ts';
 import type { RawView } from '../../harness/cluster-connection.ts';
 import {
   describeWithProcess,
@@ -47,7 +47,7 @@ export interface Context {
 
 /** A user's client as some library makes it, seen from a test. */
 export interface UserClient {
-  readonly redis: unknown;
+  readonly redis: RedisClient;
   ping(): Promise<unknown>;
   close(): void;
 }

@@ -43,7 +43,7 @@ const SPIN: Kind = {
 const CONSTANT_SPIN: Kind = {
   ...SPIN,
   title: 'getSpinLock, constant',
-  of: (client, name) => client.getSpinLock(name, { kind: 'constant', delayMs: 20 }),
+  of: (client, name) => client.getSpinLock(name, { backoff: { kind: 'constant', delayMs: 20 } }),
 };
 
 export const SIMPLE: Kind = {

@@ -3,7 +3,7 @@
  * libraries, and our own connections.
  */
 import { onTestFinished } from 'vitest';
-import { type ClientOptions, Holdfast } from '../../../src/index.ts';
+import { type ClientOptions, Holdfast, type RedisClient } from '../../../src/index.ts';
 import type { TestCluster } from '../../harness/cluster.ts';
 import type { TestSentinels } from '../../harness/sentinels.ts';
 import type { Way } from './ways.ts';
@@ -17,7 +17,7 @@ function quiet(client: Holdfast): Holdfast {
 }
 
 /** Over a client of the user's, both closed when the test ends. */
-function over(redis: unknown, options: Options, disconnect: () => unknown): Holdfast {
+function over(redis: RedisClient, options: Options, disconnect: () => unknown): Holdfast {
   const client = quiet(Holdfast.from(redis, options));
   onTestFinished(async () => {
     await client.close();

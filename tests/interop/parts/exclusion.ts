@@ -25,7 +25,7 @@ export function describeExclusion(interop: Interop): void {
         expect(await ours.tryLock()).toBeNull();
         expect(await givingUp((waitMs) => ours.tryLock({ waitMs }))).toBeNull();
         expect(await ours.isLocked()).toBe(true);
-        expect(await ours.remainingMs()).toBeGreaterThan(LEASE_MS / 2);
+        expect(await ours.getRemainingMs()).toBeGreaterThan(LEASE_MS / 2);
         expect(await theirs.holdCount()).toBe(1);
 
         await theirs.unlock();

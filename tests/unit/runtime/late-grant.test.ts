@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LeaseLostError } from '../../../src/errors.ts';
 import { deadlineOf } from '../../../src/runtime/lease.ts';
 import type { TenureProtocol } from '../../../src/runtime/protocol.ts';
-import { assertInTime } from '../../../src/runtime/tenure.ts';
+import { assertInTime } from '../../../src/runtime/lease.ts';
 import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from './support/bench.ts';
 import { reset, watchPromise } from './support/deferred.ts';
 import { GuardedProtocol } from './support/guarded.ts';

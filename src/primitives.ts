@@ -1,0 +1,269 @@
+/**
+ * The source of locks and synchronizers: what every client hands out. It sends nothing; the first call on a lock does.
+ */
+import { randomUUID } from 'node:crypto';
+import { CountDownLatch, latchFitsCluster } from './counters/count-down-latch.ts';
+import { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
+import { RateLimiter } from './counters/rate-limiter.ts';
+import { Semaphore } from './counters/semaphore.ts';
+import { OptionError } from './errors.ts';
+import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fencing/fenced-register.ts';
+import { MultiLock } from './groups/multi-lock.ts';
+import { RedLock } from './groups/red-lock.ts';
+import { FairProtocol } from './locks/fair-lock.ts';
+import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './locks/fenced-lock.ts';
+import type { Lock } from './locks/lock.ts';
+import { ProtocolLock } from './locks/protocol-lock.ts';
+import {
+  ProtocolReadWriteLock,
+  type ReadWriteLock,
+  type ReadWriteLockOptions,
+} from './locks/read-write-lock.ts';
+import { ReentrantProtocol } from './locks/reentrant-lock.ts';
+import { SimpleProtocol } from './locks/simple-lock.ts';
+import { type SpinLockOptions, spinning } from './locks/spin-lock.ts';
+import { WebLocks } from './locks/web-locks.ts';
+import { checkName, checkOptions } from './options/checks.ts';
+import type { LockKindOptions } from './options/client-options.ts';
+import { Owner, Section } from './runtime/owner.ts';
+import type { Wiring } from './wiring.ts';
+
+/** What a `Holdfast` client hands out. */
+export abstract class Primitives {
+  /** The UUID in every owner field of this client. */
+  readonly id: string = randomUUID();
+  readonly #writer = new RegisterWriter(this.id);
+  #locks: WebLocks | undefined;
+
+  /** @internal */
+  protected abstract readonly wiring: Wiring;
+
+  /** The reentrant lock: kept alive by the watchdog, waiters woken by messages. */
+  getLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#reentrant(name, options));
+  }
+
+  /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
+  getNonReentrantLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#reentrant(name, options), { reentrant: false });
+  }
+
+  /**
+   * The fair lock: first come, first served, across processes, in one queue with Redisson's waiters.
+   *
+   * @example
+   * ```ts
+   * const desk = client.getFairLock('help-desk');
+   * const served: number[] = [];
+   * await Promise.all([1, 2, 3].map((ticket) => desk.withLock(() => served.push(ticket))));
+   * console.log(served.join(', ')); // 1, 2, 3
+   * ```
+   */
+  getFairLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#fair(name, options));
+  }
+
+  /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
+  getNonReentrantFairLock(name: string, options?: LockKindOptions): Lock {
+    return this.#lock(this.#fair(name, options), { reentrant: false });
+  }
+
+  /** The same lock on the same keys; it waits by asking again with growing pauses. */
+  getSpinLock(name: string, options?: SpinLockOptions): Lock {
+    const { guard } = checkOptions('spinLock', options);
+    return this.#lock(this.#reentrant(name, { guard }, spinning(options?.backoff)));
+  }
+
+  /**
+   * The reentrant lock with fencing tokens: `hold.token` rises with every hold.
+   *
+   * @example
+   * ```ts
+   * const stock = client.getFencedLock('stock:7');
+   * const first = await stock.withLock((hold) => hold.token);
+   * const second = await stock.withLock((hold) => hold.token);
+   * console.log(second > first); // true
+   * ```
+   */
+  getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
+    this.#used();
+    const { context, renewals } = this.wiring;
+    const wire = this.wiring.wire(checkOptions('fencedLock', options).guard);
+    return new ExclusiveFencedLock(context, wire, checkName(name), renewals.reentrant, options);
+  }
+
+  /**
+   * A value in Redis that only the newest token of a fenced lock can write.
+   *
+   * @example
+   * ```ts
+   * const level = client.getFencedRegister('stock:7');
+   * await client.getFencedLock('stock:7').withLock(async ({ token }) => {
+   *   const before = Number((await level.read(token))?.value ?? 0);
+   *   await level.write(String(before + 1), token); // throws StaleTokenError for a holder that slept too long
+   * });
+   * ```
+   */
+  getFencedRegister(name: string): FencedRegister {
+    this.#used();
+    return new RedisFencedRegister(this.wiring.runtime, this.wiring.wire(), checkName(name), this.#writer);
+  }
+
+  /** The plain `SET key token NX PX` lock, for sharing keys with redlock-style libraries. */
+  getSimpleLock(name: string, options?: LockKindOptions): Lock {
+    const { renewals } = this.wiring;
+    return this.#lock(new SimpleProtocol(this.#wireFor(options), checkName(name), renewals.simple));
+  }
+
+  /** So many permits, which anybody takes and gives back. */
+  getSemaphore(name: string): Semaphore {
+    this.#used();
+    return new Semaphore(this.wiring.synchronizers, checkName(name));
+  }
+
+  /** So many permits with ids and leases: those of a process that died come back. */
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+    this.#used();
+    return new PermitExpirableSemaphore(this.wiring.synchronizers, checkName(name), this.wiring.permits);
+  }
+
+  /** A gate that opens once enough have counted down. */
+  getCountDownLatch(name: string): CountDownLatch {
+    this.#used();
+    const latch = new CountDownLatch(this.wiring.synchronizers, checkName(name));
+    if (this.wiring.driver.topology === 'cluster' && !latchFitsCluster(this.wiring.wire().rawName(name))) {
+      throw new OptionError(
+        `In a Cluster, the name of a count-down latch can have no braces: with them its channel, which Redisson ` +
+          `puts in braces of its own, falls into another slot than "${name}"`,
+      );
+    }
+    return latch;
+  }
+
+  /** A sliding-window rate limiter: at most so many permits in any interval. */
+  getRateLimiter(name: string): RateLimiter {
+    this.#used();
+    return new RateLimiter(this.wiring.synchronizers, this.id, checkName(name));
+  }
+
+  /** Many readers or one writer, with `readLock()` and `writeLock()`. */
+  getReadWriteLock(name: string, options?: ReadWriteLockOptions): ReadWriteLock {
+    this.#used();
+    const { context, renewals } = this.wiring;
+    const wire = this.wiring.wire(checkOptions('readWriteLock', options).guard);
+    return new ProtocolReadWriteLock(context, wire, checkName(name), renewals.readWrite, options);
+  }
+
+  /** Locks shaped like the browser's `navigator.locks`, on the keys of `getReadWriteLock`. */
+  get locks(): WebLocks {
+    this.#locks ??= new WebLocks({
+      clientId: this.id,
+      report: this.wiring.runtime.report,
+      owner: () => this.owner(),
+      lock: (name) => {
+        this.#used();
+        // As in the standard's queue, a stream of shared requests does not keep an exclusive one out.
+        const options = { prefer: 'writer' };
+        return new ProtocolReadWriteLock(
+          this.wiring.context,
+          this.wiring.wire(),
+          name,
+          this.wiring.renewals.readWrite,
+          options,
+        );
+      },
+    });
+    return this.#locks;
+  }
+
+  /**
+   * All of the given locks as one, taken in one order by everybody. They may be of different kinds and come from
+   * different clients.
+   *
+   * @example
+   * ```ts
+   * const transfer = client.getMultiLock(client.getLock('account:1'), client.getFairLock('account:2'));
+   * await transfer.withLock(() => console.log('nobody else is at either')); // nobody else is at either
+   * ```
+   *
+   * @throws OptionError when a lock is named twice, or is itself made of locks
+   */
+  getMultiLock(...locks: Lock[]): Lock {
+    this.#used();
+    return new MultiLock(...locks);
+  }
+
+  /**
+   * A majority of the given locks as one: each from a client of its own, on independent servers. A server that has
+   * just started does not vote for one lease.
+   *
+   * @example
+   * ```ts
+   * const servers = await Promise.all([startServer(), startServer(), startServer()]);
+   * const clients = await Promise.all(servers.map(({ url }) => Holdfast.connect(url, { watchdogMs: 1_000 })));
+   * const [first] = clients as [Holdfast];
+   * const lock = first.getRedLock(...clients.map((each) => each.getLock('import')));
+   * await lock.withLock(() => servers[2]?.kill());
+   * await Promise.all([...clients, ...servers].map((each) => each.close()));
+   * ```
+   *
+   * @throws OptionError when two locks come from one client
+   */
+  getRedLock(...locks: Lock[]): Lock {
+    this.#used();
+    return new RedLock(...locks);
+  }
+
+  /** A new identity that can hold locks and re-enter them, the counterpart of a thread. */
+  owner(): Owner {
+    return new Owner(this.id);
+  }
+
+  /**
+   * Runs code as one owner: a lock taken twice inside is re-entered.
+   *
+   * @example
+   * ```ts
+   * await client.scope(async () => {
+   *   const lock = client.getLock('ledger');
+   *   await lock.lock();
+   *   await lock.lock();
+   *   console.log(await lock.getHoldCount()); // 2
+   *   await lock.unlock();
+   *   await lock.unlock();
+   * });
+   * ```
+   */
+  scope<T>(work: () => T | Promise<T>): Promise<T> {
+    const { sections } = this.wiring.context;
+    const parent = sections.current();
+    return sections.run(new Section(parent?.owner ?? this.owner(), parent), work);
+  }
+
+  #wireFor(options: LockKindOptions | undefined) {
+    return this.wiring.wire(checkOptions('lockKind', options).guard);
+  }
+
+  #reentrant(name: string, options?: LockKindOptions, spin?: ReturnType<typeof spinning>): ReentrantProtocol {
+    const { renewals } = this.wiring;
+    return new ReentrantProtocol(this.#wireFor(options), checkName(name), renewals.reentrant, spin);
+  }
+
+  #fair(name: string, options?: LockKindOptions): FairProtocol {
+    return new FairProtocol(this.#wireFor(options), checkName(name), this.wiring.renewals.reentrant);
+  }
+
+  #lock(
+    protocol: ReentrantProtocol | FairProtocol | SimpleProtocol,
+    { reentrant } = { reentrant: true },
+  ): Lock {
+    this.#used();
+    return new ProtocolLock(this.wiring.context, protocol, { reentrant });
+  }
+
+  /** Something is asked for: the client must be open, and the server is looked at if it has not been yet. */
+  #used(): void {
+    this.wiring.runtime.assertOpen();
+    this.wiring.preflight.begin();
+  }
+}

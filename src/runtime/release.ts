@@ -1,0 +1,47 @@
+/**
+ * Ends a tenure on the server. The owner learns whether it held the lock until then, even if replies get lost.
+ */
+import { mayHaveRun } from '../outcome.ts';
+import type { Lease } from './lease.ts';
+import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
+import { retry, retryCommand } from './retry.ts';
+import type { Runtime } from './runtime.ts';
+import { tombstoneMs } from './tombstone.ts';
+
+/** What has to be known of a tenure to end it. */
+export interface Ending {
+  readonly protocol: TenureProtocol;
+  readonly owner: string;
+  readonly lease: Lease;
+  /** A copy of the attempt that was granted may still be on its way. */
+  readonly isDoubtful: boolean;
+}
+
+export function release(runtime: Runtime, { protocol, owner, lease, isDoubtful }: Ending): Promise<ReleaseAnswer> {
+  const { guarded } = protocol;
+  const { clock, commandTimeoutMs } = runtime;
+  const what = `release "${protocol.name}"`;
+  // A late copy of the attempt must not take the lock anew.
+  const rememberMs = isDoubtful ? tombstoneMs(lease.longestMs) : runtime.rememberMs;
+  const end = () => protocol.end(owner, rememberMs);
+  if (guarded !== undefined) {
+    return retry(clock, commandTimeoutMs, what, async () => {
+      const released = await end();
+      // A server in its grace has forgotten the hold and let no other owner in: the owner held the lock until now.
+      return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
+    });
+  }
+  const isPlain = protocol.writesOnce === true && !isDoubtful;
+  if (!isPlain || protocol.release === undefined)
+    return retryCommand(clock, commandTimeoutMs, what, end(), () => end);
+  // No copy of the owner's commands can arrive later, so the server need not remember that the hold is over. If the
+  // reply is lost, the repeat leaves a tombstone. A hold that is gone before its lease ended was released by the first.
+  const endForGood = async () => {
+    const answer = await end();
+    const isBeforeItsEnd = runtime.leaseClock.now() < lease.leaseEndsAt;
+    return answer === 'lost' && isBeforeItsEnd ? 'released' : answer;
+  };
+  return retryCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
+    mayHaveRun(error) ? endForGood : end,
+  );
+}
