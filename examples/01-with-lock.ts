@@ -1,5 +1,5 @@
 /**
- * Three workers add to one balance. Reading and writing it takes a moment, and nobody's addition is lost.
+ * Three workers add to one balance. Reading and writing it takes a moment, and no addition is lost.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';

@@ -1,5 +1,5 @@
 /**
- * Not waiting, waiting for a while, and hearing who is in the way.
+ * Try without waiting, wait for a limited time, and see which owner holds the lock.
  */
 import { AcquireTimeoutError, Holdfast } from 'holdfast';
 import { redisUrl } from './redis-url.ts';

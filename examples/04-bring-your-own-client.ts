@@ -1,5 +1,5 @@
 /**
- * The clients you have already: ioredis and node-redis, on one lock. They are never closed by holdfast.
+ * Bring your own clients: ioredis and node-redis, on one lock. holdfast never closes them.
  */
 import { Holdfast } from 'holdfast';
 import { Redis } from 'ioredis';

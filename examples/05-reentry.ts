@@ -1,5 +1,5 @@
 /**
- * Taking a lock again that one holds already: by nesting, in a scope, and as a named owner.
+ * An owner takes a lock again that it holds: by nesting, in a scope, and as a named owner.
  */
 import { Holdfast, ReentryError } from 'holdfast';
 import { redisUrl } from './redis-url.ts';

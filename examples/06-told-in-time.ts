@@ -1,5 +1,5 @@
 /**
- * Work that takes longer than its lease is told to stop before anybody else gets in.
+ * `signal` stops work that takes longer than its lease, before another owner gets the lock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, LeaseLostError } from 'holdfast';

@@ -1,14 +1,14 @@
 /**
  * Three machines wake up for the same nightly job, and the first of them runs it.
  *
- * A lock would not do: it ends with the client, and a machine whose clock is late would find it free. What stays is a
- * semaphore that can be set up only once. The date is in its name, so that the next night is free again; run this
- * twice within the hour, and nobody runs the job. A machine that dies at work has used up the night all the same.
+ * A lock is not enough: it ends with the client, and a machine whose clock is late would find it free. A semaphore
+ * stays, and can be set up only once. The date is in its name, so that the next night has a new one. If you run this
+ * twice within the hour, no machine runs the job. If a machine dies at work, the job does not run again that night.
  */
 import { Holdfast } from 'holdfast';
 import { redisUrl } from './redis-url.ts';
 
-/** Longer than clocks of machines differ. */
+/** Longer than the clocks of machines differ. */
 const KEPT_MS = 3_600_000;
 
 async function onTick(machine: string, night: string): Promise<void> {

@@ -1,11 +1,11 @@
 /**
- * What a client tells about its holds, and what stands in Redis, for logs and for people.
+ * The events of a client about its holds, and the keys in Redis, for logs and for operators.
  */
 import { once } from 'node:events';
 import { Holdfast } from 'holdfast';
 import { redisUrl } from './redis-url.ts';
 
-// A short watchdog, so that a hold deleted by somebody else is noticed within a third of a second.
+// A short watchdog: the holder notices within 0.3 s that its hold was deleted.
 await using holder = await Holdfast.connect(redisUrl, { watchdogMs: 900 });
 await using operator = await Holdfast.connect(redisUrl);
 holder.on('lost', ({ name, reason }) => console.log(`Event: ${name} is lost (${reason}).`));

@@ -1,5 +1,5 @@
 /**
- * Pages of a shop read a price list together; the office changes it when nobody is reading.
+ * Pages of a shop read a price list together; the office changes it when no page reads it.
  */
 import { Holdfast } from 'holdfast';
 import { redisUrl } from './redis-url.ts';

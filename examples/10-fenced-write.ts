@@ -1,5 +1,5 @@
 /**
- * A worker stalls past its lease and writes late. The value itself refuses: it has seen the token of the next one.
+ * A worker stalls past its lease and writes late. The register refuses: it has seen the next worker's token.
  */
 import { Holdfast, StaleTokenError } from 'holdfast';
 import { redisUrl } from './redis-url.ts';
@@ -15,7 +15,7 @@ console.log('The slow worker finds 100 pieces, and stalls.');
 // Waits until the lease of the slow worker is over.
 await next.getFencedLock(NAME).withLock(async ({ token }) => {
   const stock = next.getFencedRegister(NAME);
-  // Shown before reading: from here on no older token can write.
+  // Shows the token before reading: from here on no older token can write.
   const before = Number((await stock.read(token))?.value);
   await stock.write(String(before - 10), token);
   console.log(`The next worker takes 10 of ${before}.`);

@@ -1,7 +1,7 @@
 /**
  * Sending mails: at most two at a time and five in ten seconds, however many processes send.
  *
- * A process that is killed keeps its permit of this semaphore for good; `getPermitExpirableSemaphore` gets it back.
+ * The permit of a killed process stays taken for good; `getPermitExpirableSemaphore` would free it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
@@ -10,7 +10,7 @@ import { redisUrl } from './redis-url.ts';
 await using client = await Holdfast.connect(redisUrl);
 const connections = client.getSemaphore('example:mail:connections');
 const pace = client.getRateLimiter('example:mail:pace');
-// Whoever comes first sets them up; for all others this changes nothing.
+// The first process sets them up; for all others this changes nothing.
 await connections.trySetPermits(2);
 await pace.trySetRate({ mode: 'overall', rate: 5, intervalMs: 10_000 });
 

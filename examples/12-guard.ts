@@ -1,18 +1,18 @@
 /**
  * A server dies and comes back empty. With the guard, the lock stays with its holder.
  *
- * It needs `redis-server` or `valkey-server` on PATH, to have one that may be killed.
+ * The example needs `redis-server` or `valkey-server` on PATH, since it kills the server.
  */
 import { Holdfast } from 'holdfast';
 import { startServer } from 'holdfast/testing';
 
 await using server = await startServer();
-// The same on all clients. Five seconds instead of thirty, so that the example is over sooner.
+// All clients need the same grace. Five seconds instead of thirty keep the example short.
 const guarded = { guard: { graceMs: 5_000 }, watchdogMs: 5_000 };
 await using worker = await Holdfast.connect(server.url, guarded);
 await using stranger = await Holdfast.connect(server.url, guarded);
 
-// The server has just started: nobody gets in for one grace.
+// The server has just started: no owner gets a lock for one grace.
 const hold = await worker.getLock('payments').lock();
 console.log('1. The worker holds the lock.');
 

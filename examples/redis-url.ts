@@ -1,5 +1,5 @@
 /**
- * Where the examples find a server: at `REDIS_URL`, or else a private one that ends with the process.
+ * The server of the examples: the one at `REDIS_URL`, or else a private one that ends with the process.
  */
 import { startEmbeddedServer } from 'holdfast/testing';
 

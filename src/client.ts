@@ -1,5 +1,5 @@
 /**
- * The client: how it connects, what it tells about its servers, its events, and its end.
+ * The client: connecting, reports about its servers, events, and closing.
  */
 import { SystemClock } from './clock.ts';
 import { openDriver } from './drivers/connect.ts';
@@ -22,17 +22,17 @@ import { type Listener, Listeners } from './telemetry/listeners.ts';
 import { Warnings } from './telemetry/warnings.ts';
 import { Wiring } from './wiring.ts';
 
-/** What a client is made of. */
+/** The parts of a client. */
 interface Made {
   readonly driver: Driver;
   readonly settings: Settings;
   readonly expectedReplicas?: number;
-  /** What to do once everything is closed. */
+  /** Called once everything is closed. */
   readonly whenClosed?: () => Promise<void>;
 }
 
 /**
- * A client: the source of locks, all of which share its connection, its watchdog and its identity.
+ * A client creates locks, all of which share its connection, its watchdog and its identity.
  *
  * @example
  * ```ts
@@ -64,10 +64,10 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   }
 
   /**
-   * Connects with connections of our own, made with ioredis, and resolves when the server has answered: one server,
-   * Sentinels, a Cluster, a fixed primary, or an embedded server for development.
+   * Opens connections with ioredis, and resolves when the server has answered. The target is one server, Sentinels,
+   * a Cluster, a fixed primary, or an embedded server for development.
    *
-   * @throws OptionError, or DriverError when the server cannot be reached or cannot do what was asked for
+   * @throws OptionError, or DriverError when the server cannot be reached or does not support the options
    */
   static async connect(target: string | Target, options?: ClientOptions): Promise<Holdfast> {
     const settings = checkSettings(options);
@@ -101,13 +101,13 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   }
 
   /**
-   * Uses a client you have. It is never closed or reconfigured; what needs a connection of its own gets one with the
-   * same settings.
+   * Bring your own client. holdfast never closes or reconfigures it, and opens further connections with the same
+   * settings where it needs them.
    *
    * - ioredis 5 or 6, iovalkey: `new Redis(…)`, also with Sentinels, and `new Cluster(…)`
    * - node-redis 5 or 6: `createClient`, `createClientPool`, `createSentinel`, `createCluster`, after `connect()`
    * - Valkey GLIDE 2: `GlideClient`, `GlideClusterClient`; or `{ client, config }` where the client does not show its
-   *   configuration, from which connections of our own are made
+   *   configuration, which holdfast needs to open further connections
    *
    * @example
    * ```ts
@@ -128,7 +128,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     return new Holdfast({ driver: detectDriver(redisClient), settings: checkSettings(options) });
   }
 
-  /** What stands under a name, for people and tools. */
+  /** Describes the lock of a name, for people and tools. */
   async inspect(name: string): Promise<Description> {
     const key = this.wiring.wire().rawName(checkName(name));
     return this.#read(`inspect "${name}"`, () => describe(this.wiring.driver, key));
@@ -142,17 +142,17 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   }
 
   /**
-   * What the server offers, and what was chosen accordingly. Asked once, again when calls have failed since, and every
-   * 30 s while the client is used.
+   * The features of the server, and the client's choices based on them. The client asks once, again after calls have
+   * failed, and every 30 s while in use.
    *
-   * @throws DriverError when the server cannot be used: a replica, one of a Cluster, too old
+   * @throws DriverError when the server cannot be used: a replica, a node of a Cluster, too old
    */
   async capabilities(): Promise<Capabilities> {
     return this.#read('ask what the server can do', () => this.wiring.preflight.capabilities());
   }
 
   /**
-   * How things are right now: asks every primary, once. Never rejects, and takes at most one `commandTimeoutMs`.
+   * The health right now: asks every primary, once. Never rejects, and takes at most one `commandTimeoutMs`.
    *
    * @example
    * ```ts
@@ -177,7 +177,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   }
 
   /**
-   * Calls the listener at every event of that name. What it throws becomes a warning of the process and changes nothing.
+   * Calls the listener at every event of that name. An error it throws becomes a process warning and changes nothing.
    *
    * @example
    * ```ts
@@ -193,7 +193,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     return this;
   }
 
-  /** The same for the next event of that name only. */
+  /** Like `on`, for the next event of that name only. */
   once<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
     this.#listeners.add(event, listener, { once: true });
     return this;
@@ -206,8 +206,8 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   }
 
   /**
-   * Stops new work, turns waiters away with `ClosedError`, tells holders, releases what they hold and drops our
-   * own connections. Takes at most about one `commandTimeoutMs`.
+   * Stops new work, rejects waiters with `ClosedError`, notifies holders, releases their holds and closes the
+   * connections that holdfast opened. Takes at most about one `commandTimeoutMs`.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -221,7 +221,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#forgetSignals?.();
     this.wiring.preflight.close();
-    // Sent before the connection is closed, and not waited for by anything that matters more.
+    // Sent before the connection closes, but the releases must not wait for it.
     const flushed = this.wiring.synchronizers.answers.flush();
     await this.wiring.runtime.close();
     await flushed;

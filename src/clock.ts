@@ -1,11 +1,11 @@
 /**
  * Time, behind a seam that tests replace.
  *
- * Everything in the runtime measures with `now()` and sleeps with `after()` or `inBackground()`; nothing else in it calls
- * `performance.now`, `setTimeout` or `Date.now`. The wall clock never counts there: it jumps.
+ * Everything in the runtime measures with `now()` and sleeps with `after()` or `inBackground()`; nothing else in it
+ * calls `performance.now`, `setTimeout` or `Date.now`. The wall clock is never used there: it jumps.
  *
- * There are two kinds of timers. A call that a caller awaits must settle before the process ends, so its timers keep the
- * process alive. What merely goes on beside the program, such as renewals, must not.
+ * There are two kinds of timers. A call that a caller awaits must settle before the process ends, so its timers keep
+ * the process alive. Timers of background work, such as renewals, must not.
  */
 import { uptime } from 'node:os';
 
@@ -17,25 +17,25 @@ export interface Clock {
   now(): number;
   /**
    * How long the machine has been suspended since this clock was made, as far as can be told. Leases go
-   * on running on the server meanwhile, so a deadline counts this time too. Who has just read `now()` passes it on.
+   * on running on the server meanwhile, so a deadline counts this time too. A caller may pass a fresh `now()`.
    */
   suspendedMs(now?: number): number;
   /**
-   * Calls `fire` once, `delayMs` from now or later. The timer keeps the process alive: for what a caller awaits, and
-   * to be cancelled as soon as the caller has its answer.
+   * Calls `fire` once, `delayMs` from now or later. The timer keeps the process alive: it is for work that a caller
+   * awaits. Cancel it as soon as the caller has its answer.
    */
   after(delayMs: number, fire: () => void): CancelTimer;
-  /** The same without keeping the process alive: for what no caller awaits, or what another timer of the call bounds. */
+  /** The same without keeping the process alive: for work no caller awaits, or that another timer of the call ends. */
   inBackground(delayMs: number, fire: () => void): CancelTimer;
-  /** A timer for what is awaited again and again: setting it anew costs a fraction of making one. */
+  /** A reusable timer: setting it again costs a fraction of making one. */
   alarm(fire: () => void): Alarm;
 }
 
-/** Fires once, at the time it was set to or earlier: who is called looks at the clock. */
+/** Fires once, at the time it was set to or earlier: the callback must check the clock. */
 export interface Alarm {
   /** Fires within this time, and keeps the process alive until then. */
   set(delayMs: number, now?: number): void;
-  /** It is not needed for now. */
+  /** No longer keeps the process alive. */
   rest(): void;
 }
 
@@ -45,7 +45,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** `os.uptime()` has a resolution of 10 ms and is read at another instant than the monotonic clock. */
 const SUSPEND_NOISE_MS = 100;
 
-/** How far the time since boot is ahead. Interrupted between its two readings, one shows too little: the most counts. */
+/** How far the time since boot is ahead. An interruption between the two readings shows too little: the most counts. */
 function bootOffsetMs(): number {
   const readings = [1, 2, 3].map(() => uptime() * 1000 - performance.now());
   return Math.max(...readings);
@@ -120,7 +120,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** The time by which the server counts what it remembers: it goes on while this machine is suspended. */
+/** Time as the server counts it: it goes on while this machine is suspended. */
 export function serverTime(clock: Clock, now = clock.now()): number {
   return now + clock.suspendedMs(now);
 }

@@ -2,7 +2,7 @@
  * Every error this package throws.
  *
  * Match on `code`, or with `instanceof`, which also recognises errors made by another copy of the
- * package in the same process: a brand is compared, not the prototype. What was caught is kept in `cause`.
+ * package in the same process: a brand is compared, not the prototype. `cause` keeps the original error.
  */
 
 const BRAND = Symbol.for('holdfast.error');
@@ -48,15 +48,15 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** Who was in the way when a wait ran out, as far as the server told. */
+/** The holder when a wait ran out, as far as the server said. */
 export interface HeldBy {
   /** The owner field in Redis, or undefined when it is not known. */
   readonly holder?: string | undefined;
-  /** What is left of the holder's lease; -1 when the key has no expiry. */
+  /** The rest of the holder's lease; -1 when the key has no expiry. */
   readonly remainingMs?: number | undefined;
 }
 
-/** `withLock` or `withPermit` waited for its `waitMs` and did not get what it wanted. */
+/** `withLock` or `withPermit` waited for its `waitMs` and got no lock or permit. */
 export class AcquireTimeoutError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_ACQUIRE_TIMEOUT';
   override readonly name = 'AcquireTimeoutError';
@@ -80,13 +80,13 @@ function inTheWay({ holder = 'another owner', remainingMs = -1 }: HeldBy): strin
 }
 
 /**
- * Why a hold ended without its holder's doing.
+ * Why a holder lost its hold.
  *
- * - `expired`: its lease ran out (it was taken with `leaseMs`, the process was too busy to notice in time, or the server's
- *   grant came too late)
- * - `notOwner`: the server says that the hold is gone: deleted, evicted, flushed, cut short or released by force elsewhere
+ * - `expired`: its lease ran out (it was taken with `leaseMs`, the process was too busy to notice in time, or the
+ *   server's grant came too late)
+ * - `notOwner`: the server says the hold is gone: deleted, evicted, flushed, cut short or released by force elsewhere
  * - `unreachable`: renewals did not get through before the lease could end
- * - `failover`: after a promotion or a restart the server has an older hold of somebody else in its place
+ * - `failover`: after a promotion or a restart the server has an older hold of another owner in its place
  * - `suspended`: the machine slept past the lease
  * - `forced`: `forceUnlock` was called on this client
  * - `maxHold`: it was held for longer than its `maxHoldMs`
@@ -113,7 +113,7 @@ const LOSS_TEXT: Record<LossReason, string> = {
   closed: 'the client was closed',
 };
 
-/** The hold is gone: whatever it protected may be in somebody else's hands. */
+/** The hold is gone: another owner may be using what it protected. */
 export class LeaseLostError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_LEASE_LOST';
   override readonly name = 'LeaseLostError';
@@ -130,7 +130,7 @@ export class LeaseLostError extends HoldfastError {
   }
 }
 
-/** `lock.unlock()` was called by someone who does not hold the lock, or a permit was released that is not there. */
+/** The caller of `lock.unlock()` does not hold the lock, or the permit to release does not exist. */
 export class NotHeldError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_NOT_HELD';
   override readonly name = 'NotHeldError';
@@ -145,8 +145,8 @@ export class NotHeldError extends HoldfastError {
 }
 
 /**
- * A lock was taken by an owner that holds it already and cannot take it that way: again where it is not reentrant, to
- * write while it only reads, or with a token while it is held without one.
+ * The owner holds the lock already and cannot take it this way: again although the lock is not reentrant, to write
+ * while the owner only reads, or with a token while the owner holds the lock without one.
  */
 export class ReentryError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_REENTRY';
@@ -202,7 +202,7 @@ export class ReplicationError extends HoldfastError {
   }
 }
 
-/** A guard refused a token: a newer hold has been here. */
+/** A fence refused a token: it has seen a newer token. */
 export class StaleTokenError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_STALE_TOKEN';
   override readonly name = 'StaleTokenError';
@@ -224,7 +224,7 @@ export class OutcomeUnknownError extends HoldfastError {
   readonly code = 'ERR_OUTCOME_UNKNOWN';
 }
 
-/** Anything else the server or the client library answered with; see `cause`. */
+/** Any other error of the server or the client library; see `cause`. */
 export class DriverError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_DRIVER';
   override readonly name = 'DriverError';

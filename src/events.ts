@@ -1,5 +1,5 @@
 /**
- * What the runtime tells the outside world, besides the results of calls.
+ * The events that the runtime reports, besides the results of calls.
  *
  * One function, `Report`, carries every event; the client hands them to its listeners and to the
  * diagnostics channel. Nothing a listener does can disturb the runtime.
@@ -29,19 +29,19 @@ export interface ClientEvents {
 export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = ['lost', 'atRisk', 'stalled', 'warning', 'error'];
 
 /**
- * What can be warned of.
+ * The codes of warnings.
  *
  * - `HOLDFAST_EVICTION`: the server may drop locks when its memory is full
- * - `HOLDFAST_NO_INFO`: the server does not tell what it is
- * - `HOLDFAST_NO_PUBLISH`, `HOLDFAST_NO_SUBSCRIBE`: wake-ups cannot be sent, or not be heard; waiters poll
+ * - `HOLDFAST_NO_INFO`: the server does not permit INFO
+ * - `HOLDFAST_NO_PUBLISH`, `HOLDFAST_NO_SUBSCRIBE`: wake-ups cannot be sent or received; waiters poll
  * - `HOLDFAST_NO_REPLICAS`: replicas cannot be asked for acknowledgements
- * - `HOLDFAST_FEW_REPLICAS`: there are fewer than have to acknowledge, or none where a majority was asked for
- * - `HOLDFAST_NO_GUARD`: the guard was asked for and cannot work
+ * - `HOLDFAST_FEW_REPLICAS`: there are fewer than must acknowledge, or none where a majority is required
+ * - `HOLDFAST_NO_GUARD`: the guard is switched on and cannot work
  * - `HOLDFAST_SPLIT_BRAIN`: with the guard, a primary that is cut off from its replicas would go on granting
  * - `HOLDFAST_STALE_PRIMARY`: Sentinels replaced the primary, and the user's client stays with the old one for a while
  * - `HOLDFAST_DISK`: the server cannot write its data to disk
- * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; only people are misled
- * - `HOLDFAST_UNFIT`: what answers is no server to keep locks on: a replica, one of a Cluster, too old
+ * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; people are misled, locks are not
+ * - `HOLDFAST_UNFIT`: the server is unfit for locks: a replica, a node of a Cluster, or too old
  */
 export type WarningCode =
   | 'HOLDFAST_EVICTION'

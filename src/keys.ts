@@ -1,9 +1,8 @@
 /**
- * Name → keys and channels. Nobody else spells a key.
+ * Name → keys and channels. No other file builds a key.
  *
- * The templates are Redisson's, so that a Java client meets us on the same keys. The braces are hash tags:
- * they keep what belongs together in one slot of a Cluster. Redisson only looks for an opening brace, and
- * so do we.
+ * The templates are Redisson's, so that Java clients use the same keys. The braces are hash tags: they keep
+ * related keys in one slot of a Cluster. Redisson only looks for an opening brace, and so do we.
  */
 import { hashTag } from './slots.ts';
 
@@ -26,20 +25,20 @@ export function sharesOneSlot(name: string): boolean {
   return hashTag(prefixed('', name)) === tag && hashTag(suffixed(name, '')) === tag;
 }
 
-/** Where the releases of a lock are announced. */
+/** The channel for the releases of a lock. */
 export function lockChannel(name: string): string {
   return prefixed('redisson_lock__channel', name);
 }
 
 /**
- * Marks an owner whose hold is over, or keeps the answer of a request that may be repeated. Redisson keeps
+ * The tombstone of an owner whose hold is over, or the answer to a request that may be repeated. Redisson keeps
  * the answer of an unlock under the same template, with a random id; our ids are never used twice either.
  */
 export function endedKey(name: string, id: string): string {
   return `${prefixed('redisson_unlock_latch', name)}:${id}`;
 }
 
-/** Who waits for a fair lock, first come first. */
+/** The waiters of a fair lock, in order of arrival. */
 export function fairQueueKey(name: string): string {
   return prefixed('redisson_lock_queue', name);
 }
@@ -49,42 +48,42 @@ export function fairTimeoutKey(name: string): string {
   return prefixed('redisson_lock_timeout', name);
 }
 
-/** When each waiter of ours was last heard of; private to this library. */
+/** When each waiter of ours last asked; private to this library. */
 export function fairSeenKey(name: string): string {
   return prefixed('holdfast_lock_seen', name);
 }
 
-/** Where one waiter of a fair lock is told that it is its turn. */
+/** The channel that tells one waiter of a fair lock of its turn. */
 export function fairChannel(name: string, owner: string): string {
   return `${lockChannel(name)}:${owner}`;
 }
 
-/** The last fencing token given. */
+/** The last fencing token issued. */
 export function tokenKey(name: string): string {
   return prefixed('redisson_lock_token', name);
 }
 
-/** A value that only the newest token writes. Apart from the lock, so that both may have one name. */
+/** A value that only the newest token may write. Not the lock's key, so that both may have one name. */
 export function registerKey(name: string): string {
   return prefixed('holdfast_register', name);
 }
 
-/** Where the releases of a read/write lock are announced. */
+/** The channel for the releases of a read/write lock. */
 export function readWriteChannel(name: string): string {
   return prefixed('redisson_rwlock', name);
 }
 
-/** Writers of ours that readers of ours stand back for; private to this library. */
+/** Waiting writers of ours, to which readers of ours give way; private to this library. */
 export function waitingWritersKey(name: string): string {
   return prefixed('holdfast_rwlock_waiting', name);
 }
 
-/** Lives as long as one of the read holds of an owner, counted from 1. */
+/** Exists as long as one of the read holds of an owner, counted from 1. */
 export function readHoldKey(name: string, owner: string, hold: number): string {
   return `${suffixed(name, owner)}:rwlock_timeout:${hold}`;
 }
 
-/** Where the permits of both kinds of semaphores are announced. */
+/** The channel for the permits of both kinds of semaphores. */
 export function semaphoreChannel(name: string): string {
   return prefixed('redisson_sc', name);
 }
@@ -94,18 +93,18 @@ export function permitTimeoutKey(name: string): string {
   return suffixed(name, 'timeout');
 }
 
-/** Where a count-down latch is announced. Always in braces of its own, as Redisson has it. */
+/** The channel of a count-down latch. Always adds its own braces, as Redisson does. */
 export function latchChannel(name: string): string {
   return `redisson_countdownlatch__channel__{${name}}`;
 }
 
-/** Permits left of a rate limiter, of all clients or of one. */
+/** Permits left in a rate limiter, for all clients or for one. */
 export function rateValueKey(name: string, clientId?: string): string {
   const key = suffixed(name, 'value');
   return clientId === undefined ? key : `${key}:${clientId}`;
 }
 
-/** What a rate limiter granted and when, of all clients or of one. */
+/** Grants of a rate limiter and their times, for all clients or for one. */
 export function ratePermitsKey(name: string, clientId?: string): string {
   const key = suffixed(name, 'permits');
   return clientId === undefined ? key : `${key}:${clientId}`;

@@ -1,7 +1,7 @@
 /**
- * Members in the order they came, which leave from anywhere at once.
+ * Members in order of arrival, with removal from anywhere in constant time.
  *
- * For what comes and goes with every call: a Set that is filled and emptied again and again is allocated anew every few
+ * For members that come and go with every call: a Set that is filled and emptied repeatedly is reallocated every few
  * times.
  */
 
@@ -30,7 +30,7 @@ export class LinkedList<T> {
     return this.#first?.member;
   }
 
-  /** Adds a member at the end; answers its place, by which it is removed. */
+  /** Adds a member at the end; returns its place, for `remove`. */
   add(member: T): Link<T> {
     const link = new Link(member, this.#last);
     if (this.#last === undefined) this.#first = link;
@@ -48,12 +48,12 @@ export class LinkedList<T> {
     else previous.next = next;
     if (next === undefined) this.#last = previous;
     else next.previous = previous;
-    // Otherwise whatever keeps a place that was left keeps all that came after it.
+    // Otherwise a reference to a removed place retains all that came after it.
     link.previous = undefined;
     link.next = undefined;
   }
 
-  /** The member that is reached may be removed. Where it is the next one, the walk ends there. */
+  /** The current member may be removed. If the next one is removed, the iteration ends there. */
   *[Symbol.iterator](): Generator<T> {
     for (let link = this.#first; link?.isLinked; ) {
       const { next, member }: Link<T> = link;

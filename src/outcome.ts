@@ -3,7 +3,7 @@
  *
  * The answer is read from the server's error code and from the few errors by which a client library says
  * that it never sent the command. "Not executed" is said only when it is certain; anything unrecognised
- * is unknown. What to do about it is left to the runtime.
+ * is unknown. The runtime decides what to do about it.
  */
 import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } from './errors.ts';
 
@@ -14,10 +14,10 @@ import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } fro
  */
 export type Outcome = 'transient' | 'refused' | 'unknown';
 
-/** A driver of ours turned a command away before it was written. */
+/** One of our drivers rejected a command before it was written. */
 export class UnsentError extends Error {}
 
-/** Codes by which a server turns a command away for now, before it has changed anything. */
+/** Codes by which a server rejects a command for now, before it has changed anything. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'MOVED',
   'ASK',
@@ -44,13 +44,13 @@ const REFUSED_CODES: ReadonlySet<string> = new Set([
   'DENIED',
 ]);
 
-/** What the libraries say when a command was turned away before it was written. */
+/** Messages of the libraries for a command that was rejected before it was written. */
 const UNSENT_MESSAGES: ReadonlySet<string> = new Set([
   'The client is closed',
   'The client is offline',
   'The queue is full',
   "Stream isn't writeable and enableOfflineQueue options is false",
-  // node-redis looks for a server before it sends, or after a server has turned the command away.
+  // node-redis looks for a server before it sends, or after a server has rejected the command.
   'Too many Cluster redirections',
   'All the root nodes are unavailable',
   'Cluster closed',
@@ -61,10 +61,10 @@ const UNSENT_MESSAGES: ReadonlySet<string> = new Set([
 /** The same, where the message names a server or a time. */
 const UNSENT = /^(?:Cannot find node |Timeout waiting for a client(?: |$))/;
 
-/** The classes of error replies; a bundler may have renamed them, then the known codes above must do. */
+/** The classes of error replies; if a bundler has renamed them, only the known codes above count. */
 const REPLY_CLASSES: ReadonlySet<string> = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError']);
 
-/** Before version 7, Redis put the error of a command that a script called behind its own. */
+/** Before version 7, Redis appended the error of a command called by a script to its own. */
 const CALLED_BY_SCRIPT = /@user_script: ?\d+: -?([A-Z]{2,}) /;
 
 /** From version 7 on, the place in the script follows instead. */
@@ -108,7 +108,7 @@ function isUnsent(error: unknown): boolean {
   );
 }
 
-/** Classes an error of a driver's call. */
+/** Classifies the error of a driver call. */
 export function classify(error: unknown): Outcome {
   if (error instanceof OutcomeUnknownError) return 'unknown';
   if (error instanceof HoldfastError) return error.cause === undefined ? 'refused' : classify(error.cause);
@@ -123,23 +123,23 @@ export function classify(error: unknown): Outcome {
   return subscribed ? 'refused' : 'unknown';
 }
 
-/** Nodes that send a command to each other. A MOVED that no library followed may mean a client that knows one node only. */
+/** Nodes redirect a command to each other. A MOVED that no library followed may mean a client that knows one node. */
 const SENT_AROUND =
   /^(?:ASK|TRYAGAIN) |^Too many Cluster redirections\. Last error: \w+: (?:ASK|TRYAGAIN|MOVED) /;
 
-/** Whether the slot of a command is on its way to another node: nothing is wrong, and soon that one will answer. */
+/** Whether the slot of a command is moving to another node: nothing is wrong, and that node will answer soon. */
 export function isSlotMoving(error: unknown): boolean {
   return error instanceof Error && (SENT_AROUND.test(error.message) || isSlotMoving(error.cause));
 }
 
-/** Whether a failed attempt has to be undone: it may have run, or it did and that was not enough. */
+/** Whether a failed attempt has to be undone: it may have run, or it ran and too few replicas acknowledged it. */
 export function mayHaveRun(error: unknown): boolean {
   return error instanceof ReplicationError || classify(error) === 'unknown';
 }
 
 /**
  * The error of a call that was attempted more than once. One attempt that may have run makes the whole call doubtful,
- * whatever the last one was answered.
+ * whatever the answer to the last one.
  */
 export function errorOfAll(lastError: unknown, inDoubt: boolean, what: string): HoldfastError {
   if (!inDoubt || mayHaveRun(lastError)) return toHoldfastError(lastError, what);
@@ -149,7 +149,7 @@ export function errorOfAll(lastError: unknown, inDoubt: boolean, what: string): 
   );
 }
 
-/** The text of an error without its code and without the place in our script, which help nobody. */
+/** The text of an error without its code and its place in our script, which do not help users. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.message.replace(SCRIPT_PLACE, '').replace(/^-?(?:ERR|NOPERM) /, '');
@@ -177,9 +177,9 @@ function explain(error: unknown): string {
 }
 
 /**
- * Turns whatever a driver rejected with into an error of this package, the original kept as `cause`.
+ * Turns the error of a driver into an error of this package, with the original as `cause`.
  *
- * @param what the doing that failed, as the start of a sentence: `Acquiring "orders"`
+ * @param what the operation that failed, as the start of a sentence: `Acquiring "orders"`
  */
 export function toHoldfastError(error: unknown, what: string): HoldfastError {
   if (error instanceof HoldfastError) return error;

@@ -1,5 +1,5 @@
 /**
- * The source of locks and synchronizers: what every client hands out. It sends nothing; the first call on a lock does.
+ * Creates the locks and synchronizers of a client. That sends no lock command; the first call on a lock does.
  */
 import { randomUUID } from 'node:crypto';
 import { CountDownLatch, latchFitsCluster } from './counters/count-down-latch.ts';
@@ -28,7 +28,7 @@ import type { LockKindOptions } from './options/client-options.ts';
 import { Owner, Section } from './runtime/owner.ts';
 import type { Wiring } from './wiring.ts';
 
-/** What a `Holdfast` client hands out. */
+/** The locks and synchronizers of a `Holdfast` client. */
 export abstract class Primitives {
   /** The UUID in every owner field of this client. */
   readonly id: string = randomUUID();
@@ -38,12 +38,12 @@ export abstract class Primitives {
   /** @internal */
   protected abstract readonly wiring: Wiring;
 
-  /** The reentrant lock: kept alive by the watchdog, waiters woken by messages. */
+  /** The reentrant lock: the watchdog renews it, and messages wake its waiters. */
   getLock(name: string, options?: LockKindOptions): Lock {
     return this.#lock(this.#reentrant(name, options));
   }
 
-  /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
+  /** The lock of `getLock`, on the same keys; an owner that takes it again gets a `ReentryError`. */
   getNonReentrantLock(name: string, options?: LockKindOptions): Lock {
     return this.#lock(this.#reentrant(name, options), { reentrant: false });
   }
@@ -63,12 +63,12 @@ export abstract class Primitives {
     return this.#lock(this.#fair(name, options));
   }
 
-  /** The same lock on the same keys; taking it again by the same owner throws `ReentryError`. */
+  /** The lock of `getFairLock`, on the same keys; an owner that takes it again gets a `ReentryError`. */
   getNonReentrantFairLock(name: string, options?: LockKindOptions): Lock {
     return this.#lock(this.#fair(name, options), { reentrant: false });
   }
 
-  /** The same lock on the same keys; it waits by asking again with growing pauses. */
+  /** The lock of `getLock`, on the same keys; its waiters poll with growing pauses. */
   getSpinLock(name: string, options?: SpinLockOptions): Lock {
     const { guard } = checkOptions('spinLock', options);
     return this.#lock(this.#reentrant(name, { guard }, spinning(options?.backoff)));
@@ -115,19 +115,19 @@ export abstract class Primitives {
     return this.#lock(new SimpleProtocol(this.#wireFor(options), checkName(name), renewals.simple));
   }
 
-  /** So many permits, which anybody takes and gives back. */
+  /** A semaphore: any caller can take and return its permits. */
   getSemaphore(name: string): Semaphore {
     this.#used();
     return new Semaphore(this.wiring.synchronizers, checkName(name));
   }
 
-  /** So many permits with ids and leases: those of a process that died come back. */
+  /** A semaphore whose permits have ids and leases: the permits of a dead process become free again. */
   getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
     this.#used();
     return new PermitExpirableSemaphore(this.wiring.synchronizers, checkName(name), this.wiring.permits);
   }
 
-  /** A gate that opens once enough have counted down. */
+  /** A latch that opens when its count reaches zero. */
   getCountDownLatch(name: string): CountDownLatch {
     this.#used();
     const latch = new CountDownLatch(this.wiring.synchronizers, checkName(name));
@@ -140,7 +140,7 @@ export abstract class Primitives {
     return latch;
   }
 
-  /** A sliding-window rate limiter: at most so many permits in any interval. */
+  /** A sliding-window rate limiter: at most a set number of permits in any interval. */
   getRateLimiter(name: string): RateLimiter {
     this.#used();
     return new RateLimiter(this.wiring.synchronizers, this.id, checkName(name));
@@ -162,7 +162,7 @@ export abstract class Primitives {
       owner: () => this.owner(),
       lock: (name) => {
         this.#used();
-        // As in the standard's queue, a stream of shared requests does not keep an exclusive one out.
+        // As in the standard's queue, a stream of shared requests does not starve an exclusive one.
         const options = { prefer: 'writer' };
         return new ProtocolReadWriteLock(
           this.wiring.context,
@@ -177,8 +177,8 @@ export abstract class Primitives {
   }
 
   /**
-   * All of the given locks as one, taken in one order by everybody. They may be of different kinds and come from
-   * different clients.
+   * All of the given locks as one; every caller takes them in the same order. They may be of different kinds and
+   * come from different clients.
    *
    * @example
    * ```ts
@@ -194,8 +194,8 @@ export abstract class Primitives {
   }
 
   /**
-   * A majority of the given locks as one: each from a client of its own, on independent servers. A server that has
-   * just started does not vote for one lease.
+   * A majority of the given locks as one: each from a different client, on independent servers. A server that has
+   * just started does not vote until one lease has passed.
    *
    * @example
    * ```ts
@@ -261,7 +261,7 @@ export abstract class Primitives {
     return new ProtocolLock(this.wiring.context, protocol, { reentrant });
   }
 
-  /** Something is asked for: the client must be open, and the server is looked at if it has not been yet. */
+  /** Every use needs an open client; the first use starts the server check in the background. */
   #used(): void {
     this.wiring.runtime.assertOpen();
     this.wiring.preflight.begin();

@@ -9,7 +9,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const closers = new Set<Close>();
 
 function listen(): void {
-  // Before the program's own handlers, so that those are seen which are there for one signal only.
+  // Before the program's own handlers, so that its `once` handlers are still there to be counted.
   for (const signal of SIGNALS) process.prependListener(signal, onSignal);
 }
 
@@ -19,21 +19,21 @@ function stopListening(): void {
 
 function onSignal(signal: NodeJS.Signals): void {
   stopListening();
-  // Our listener kept the signal from ending the process. Where the program has its own, that decides.
+  // Our listener kept the signal from ending the process. If the program has its own, that one decides.
   const isOursToEnd = process.listenerCount(signal) === 0;
-  // All of them before the end: the first that is done must not take the others down with it.
+  // Close all clients first: the first to finish must not end the process for the others.
   void Promise.allSettled([...closers].map((close) => close())).then(() => {
     if (isOursToEnd) end(signal);
   });
 }
 
 function end(signal: NodeJS.Signals): void {
-  // The kernel lets no unhandled signal end PID 1, which a container's only process is. Shells report 128 + its number.
+  // The kernel lets no unhandled signal end PID 1, a container's only process. Shells report 128 + the signal's number.
   if (process.pid === 1) process.exit(128 + constants.signals[signal]);
   process.kill(process.pid, signal);
 }
 
-/** Runs `close` on the first SIGTERM or SIGINT. Returns what makes the client forget about signals again. */
+/** Runs `close` on the first SIGTERM or SIGINT. Returns a function that undoes this. */
 export function closeOnSignals(close: Close): () => void {
   if (closers.size === 0) listen();
   closers.add(close);

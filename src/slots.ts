@@ -11,7 +11,7 @@ const CRC16 = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The part that decides about the slot: what stands in the first braces, unless that is nothing; else all. */
+/** The part that determines the slot: the text in the first braces, or the whole key if there is none. */
 export function hashTag(key: string): string {
   const open = key.indexOf('{');
   if (open === -1) return key;
@@ -30,11 +30,11 @@ export function slotOf(key: string): number {
 const tags = new Map<number, string>();
 let nextTag = 0;
 
-/** Some short text that belongs to the slot, always the same: for keys that stand for a slot. */
+/** A short hash tag that falls into the slot, always the same: for keys that represent a slot. */
 export function tagOfSlot(slot: number): string {
   for (let tag = tags.get(slot); ; tag = tags.get(slot)) {
     if (tag !== undefined) return tag;
-    // Every number tried is kept for the slot it falls into, so that the search is short for the next.
+    // Every number tried is kept for the slot it falls into, so that later searches are short.
     const tried = String(nextTag);
     const found = slotOf(tried);
     if (!tags.has(found)) tags.set(found, tried);

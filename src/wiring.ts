@@ -33,7 +33,7 @@ import { WakeChannels } from './runtime/wake-channels.ts';
 import { inspectPrimary, lockPeek } from './scripts/generated.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 
-/** What a client is made of; tests replace the clock. */
+/** The parts of a client; tests replace the clock. */
 export interface Parts {
   readonly id: string;
   readonly driver: Driver;
@@ -41,7 +41,7 @@ export interface Parts {
   readonly clock: Clock;
   readonly report: Report;
   readonly warnings: Warnings;
-  /** How many replicas the user said there are. */
+  /** The number of replicas the user declared. */
   readonly expectedReplicas: number;
 }
 
@@ -107,7 +107,7 @@ export class Wiring {
       this.preflight.onRecovered();
       this.runtime.watchdog.confirmAll();
       if (advice === undefined) return;
-      // Every switch is news, though the last one may have been told.
+      // Report every switch, even if the last one was reported.
       warnings.forget('HOLDFAST_STALE_PRIMARY');
       report('warning', { code: 'HOLDFAST_STALE_PRIMARY', message: advice });
     });
@@ -158,7 +158,7 @@ export class Wiring {
   }
 
   /**
-   * How a lock speaks to the server; with the guard, or without, as the lock is told or else the client.
+   * How a lock talks to the server. The lock's option decides on the guard, or else the client's.
    *
    * @throws OptionError
    */

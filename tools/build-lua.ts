@@ -1,8 +1,8 @@
 /**
- * Turns the scripts in lua/ into src/scripts/generated.ts, and refuses those that break the rules.
+ * Generates src/scripts/generated.ts from the scripts in lua/, and rejects scripts that break the rules.
  *
- * This file is the command; reading is in lua/files.ts and lua/header.ts, the rules in lua/checks.ts and
- * lua/replies.ts, writing in lua/emit.ts.
+ * This file is the command; lua/files.ts and lua/header.ts read, lua/checks.ts and lua/replies.ts check, lua/emit.ts
+ * writes.
  */
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const HELP = `Writes ${GENERATED} from the scripts in lua/.
 
 Options: --check, --help`;
 
-/** Runs the command in the project at `root` and answers its exit code. */
+/** Runs the command in the project at `root` and returns its exit code. */
 export function buildLua(root: string, options: readonly string[], print: (line: string) => void): number {
   const unknown = options.find((option) => option !== '--check' && option !== '--help');
   if (options.includes('--help') || unknown !== undefined) {

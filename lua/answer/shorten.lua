@@ -1,6 +1,6 @@
---- Shortens how long answers are remembered: those that have arrived are needed only for copies on their way.
+--- Shortens how long answers are remembered: one that has arrived is needed only for late copies of its request.
 ---
---- @keys answers    string  what a request was answered
+--- @keys answers    string  the remembered reply to a request
 --- @arg rememberMs  ms
 --- @returns { 'shortened' }
 for _, answer in ipairs(answers) do

@@ -1,10 +1,10 @@
---- Counts down by one; the last one opens the latch and wakes everybody.
+--- Counts down by one; the last call opens the latch and wakes all waiters.
 ---
---- An open latch stays open, and that answer is remembered as well: a late copy must not count down the latch
---- that somebody closes afterwards.
+--- An open latch stays open, and that answer is remembered as well: a late copy must not count down a latch that is
+--- closed again afterwards.
 ---
---- @key latch       string  how many are still to count down; missing: open
---- @key answer      string  what this very request was answered
+--- @key latch       string  the count; missing: the latch is open
+--- @key answer      string  the remembered reply to this request
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

@@ -1,10 +1,10 @@
---- Removes the latch, which opens it, and wakes everybody.
+--- Removes the latch, which opens it, and wakes all waiters.
 ---
---- Redisson announces a deletion with 1 alone, which closes the gate of its waiters: they would sleep on with
---- nothing left to wait for. The 0 behind it opens the gate again, so the order matters.
+--- Redisson announces a deletion with 1 only, which closes the gate of its waiters: they would wait for ever. The 0
+--- that follows opens the gate again, so the order matters.
 ---
---- @key latch       string  how many are still to count down; missing: open
---- @key answer      string  what this very request was answered
+--- @key latch       string  the count; missing: the latch is open
+--- @key answer      string  the remembered reply to this request
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

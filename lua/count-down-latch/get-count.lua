@@ -1,5 +1,5 @@
---- Says how many are still to count down; 0 when the latch is open.
+--- Answers the count; 0 when the latch is open.
 ---
---- @key latch       string  how many are still to count down; missing: open
+--- @key latch       string  the count; missing: the latch is open
 --- @returns { 'count', left }
 return { 'count', redis.call('GET', latch) or '0' }

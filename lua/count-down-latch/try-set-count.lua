@@ -1,9 +1,9 @@
 --- Closes the latch with a count, unless it is closed already.
 ---
---- A key that holds 0 is an open latch, which Redisson's own script takes for a closed one.
+--- A key that holds 0 is an open latch, although Redisson's script treats it as a closed one.
 ---
---- @key latch       string  how many are still to count down; missing: open
---- @key answer      string  what this very request was answered
+--- @key latch       string  the count; missing: the latch is open
+--- @key answer      string  the remembered reply to this request
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

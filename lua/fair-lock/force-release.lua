@@ -1,17 +1,17 @@
---- Ends the hold of the named holder, and calls the next in line. Every other holder is left alone.
+--- Ends the hold of the named holder and wakes the head of the queue. Any other holder is left alone.
 ---
---- The answer is remembered: a thread of Redisson comes back under the same field, and a repeat must not end its next
+--- The answer is remembered: a Redisson thread uses the same field for every hold, and a repeat must not end its next
 --- hold.
 ---
 --- @key lock        hash    owner -> hold count; its TTL is the lease
---- @key queue       list    the waiters, first come first
+--- @key queue       list    the waiters in order of arrival
 --- @key timeouts    zset    waiter -> when it counts as dead by Redisson's rule
---- @key seen        hash    waiter of ours -> when it was heard of
---- @key answer      string  what this very request was answered
---- @arg holder      string  who held the lock when the call was made
---- @arg silentMs    integer how long a queue as a whole may go unheard
+--- @key seen        hash    waiter of holdfast -> its last sign of life
+--- @key answer      string  the remembered reply to this request
+--- @arg holder      string  the holder at the time of the call
+--- @arg silentMs    integer how long the queue as a whole may be silent
 --- @arg publish     string  PUBLISH or SPUBLISH
---- @arg channel     string  that of a waiter is this one, a colon and its owner
+--- @arg channel     string  a waiter listens on this one, followed by a colon and its owner
 --- @arg rememberMs  ms
 --- @returns { 'ended', announced }
 --- @include lib/now

@@ -1,21 +1,21 @@
---- What fair-lock/acquire does, for clients with the guard: while strangers are kept out, the owner queues up, or
---- tells that it lives, all the same.
+--- Does what fair-lock/acquire does, for clients with the guard: during a grace, the owner still queues up and gives
+--- signs of life.
 ---
---- Every lock but this one is asked for behind guard/check, which ends the attempt of a stranger. Waiters of a fair
---- lock would not be heard during a grace, and would lose their places to each other.
+--- All other locks are acquired behind guard/check, which ends the attempt of a new owner. The waiters of a fair lock
+--- would be silent during a grace, and would lose their places to each other.
 ---
 --- @key lock       hash    owner -> hold count; its TTL is the lease
---- @key queue      list    the waiters, first come first
+--- @key queue      list    the waiters in order of arrival
 --- @key timeouts   zset    waiter -> when it counts as dead by Redisson's rule
---- @key seen       hash    waiter of ours -> when it was heard of
---- @key ended      string  there once this owner's hold or wait is over
---- @key guard      string  which server was last reckoned with, and until when its grace lasts
+--- @key seen       hash    waiter of holdfast -> its last sign of life
+--- @key ended      string  tombstone: exists once this owner's hold or wait has ended
+--- @key guard      string  the last server seen in charge, and the end of its grace
 --- @arg owner      string
 --- @arg leaseMs    ms
---- @arg waitMs     integer what the waiter adds to the times of those behind; 0: it does not queue up
---- @arg silentMs   integer how long the waiter may go unheard
+--- @arg waitMs     integer added to the timeouts of the waiters behind; 0: the owner does not queue up
+--- @arg silentMs   integer how long the waiter may be silent
 --- @arg publish    string  PUBLISH or SPUBLISH
---- @arg channel    string  that of a waiter is this one, a colon and its owner
+--- @arg channel    string  a waiter listens on this one, followed by a colon and its owner
 --- @arg graceMs    integer
 --- @arg trusted    string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'queued', lookAgainMs } | { 'busy', remainingMs } | { 'ended' } | { 'grace', remainingMs, server: string }

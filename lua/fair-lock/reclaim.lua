@@ -1,12 +1,12 @@
---- Gives a holder back what a server that took over, or started anew, does not know of. There it may still be
---- waiting: who holds the lock must not be called to it.
+--- Restores a hold that a promoted or restarted server has forgotten. The holder leaves the queue, where that server
+--- may still have it: a holder must not be woken as a waiter.
 ---
 --- @key lock      hash    owner -> hold count; its TTL is the lease
---- @key queue     list    the waiters, first come first
+--- @key queue     list    the waiters in order of arrival
 --- @key timeouts  zset    waiter -> when it counts as dead by Redisson's rule
---- @key seen      hash    waiter of ours -> when it was heard of
---- @key ended     string  there once this owner's hold or wait is over
---- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @key seen      hash    waiter of holdfast -> its last sign of life
+--- @key ended     string  tombstone: exists once this owner's hold or wait has ended
+--- @key guard     string  the last server seen in charge, and the end of its grace
 --- @arg owner     string
 --- @arg count     integer
 --- @arg leaseMs   ms

@@ -1,18 +1,18 @@
---- Ends what the owner has here for good, its hold or its place in the queue, and calls the next in line.
+--- Ends the owner's hold or its place in the queue for good, and wakes the head of the queue.
 ---
---- What happened is remembered for a while: a repeat gets the same answer, and an acquisition of this owner
---- that was sent before but arrives after takes neither the lock nor a place. Who holds nothing releases
---- nothing. DEL and LREM come first because they work without free memory.
+--- A tombstone keeps the outcome for a while: a repeat gets the same answer, and an acquisition of this owner that was
+--- sent before but arrives later gets neither the lock nor a place. An owner without a hold releases nothing. DEL and
+--- LREM come first because they work without free memory.
 ---
 --- @key lock        hash    owner -> hold count; its TTL is the lease
---- @key queue       list    the waiters, first come first
+--- @key queue       list    the waiters in order of arrival
 --- @key timeouts    zset    waiter -> when it counts as dead by Redisson's rule
---- @key seen        hash    waiter of ours -> when it was heard of
---- @key ended       string  there once this owner's hold or wait is over
+--- @key seen        hash    waiter of holdfast -> its last sign of life
+--- @key ended       string  tombstone: exists once this owner's hold or wait has ended
 --- @arg owner       string
---- @arg silentMs    integer how long a queue as a whole may go unheard
+--- @arg silentMs    integer how long the queue as a whole may be silent
 --- @arg publish     string  PUBLISH or SPUBLISH
---- @arg channel     string  that of a waiter is this one, a colon and its owner
+--- @arg channel     string  a waiter listens on this one, followed by a colon and its owner
 --- @arg rememberMs  ms
 --- @returns { 'released', announced } | { 'left', announced } | { 'lost' }
 --- @include lib/now

@@ -1,15 +1,15 @@
---- Takes the lock for a new owner with a token higher than any before, or says how long it is taken.
+--- Takes the lock for a new owner with a token higher than any before, or says how long the lock is taken.
 ---
---- The token is one more than the last, and never less than the server's clock in microseconds: it goes on
---- rising when the last one is lost with the server's data. Delivered twice, it makes one hold with one token;
---- delivered after that hold was released or given up, it makes none.
+--- The token is one more than the last, and never less than the server's clock in microseconds: tokens keep rising if
+--- the last one is lost with the server's data. Delivered twice, the script makes one hold with one token; delivered
+--- after that hold was released or given up, none.
 ---
 --- @key lock         hash    owner -> hold count; its TTL is the lease
---- @key ended        string  there once this owner's hold is over
---- @key token        string  the last token given
+--- @key ended        string  tombstone: exists once this owner's hold has ended
+--- @key token        string  the last token issued
 --- @arg owner        string
 --- @arg leaseMs      ms
---- @arg retentionMs  integer  how long the token is kept after it was given; 0: for ever
+--- @arg retentionMs  integer  how long the token is kept after it was issued; 0: for ever
 --- @returns { 'held', token } | { 'busy', remainingMs } | { 'ended' }
 --- @guarded
 --- @include lib/raise-lease
@@ -22,10 +22,10 @@ if not isHeld and redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
 local given = redis.call('GET', token)
--- A repeat answers what the first delivery gave. Should that be lost by now, a new one keeps the order as well.
+-- A repeat answers the token of the first delivery. If that token is lost by now, a new one keeps the order as well.
 if not isHeld or not given then
   local last = tonumber(given or '0')
-  -- The last number that a client can tell from the next is 2^53 - 1.
+  -- Above 2^53 - 1, a client cannot tell a number from the next.
   if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
     return redis.error_reply('ERR the last token given is no number that can be counted on from')
   end
@@ -34,7 +34,7 @@ if not isHeld or not given then
   local higher = math.max(last + 1, micros)
   given = string.format('%.0f', higher)
   if retentionMs > 0 then
-    -- Never forgotten before the clock has passed it: after that, the clock alone makes the next one higher.
+    -- Kept at least until the clock has passed the token: from then on the clock alone makes the next token higher.
     local keptMs = retentionMs + math.ceil((higher - micros) / 1000)
     redis.call('SET', token, given, 'PX', string.format('%.0f', keptMs))
   else

@@ -1,5 +1,5 @@
---- The last token given, by whomever; 0 when none is known.
+--- Answers the last token issued to any client; 0 when none is known.
 ---
---- @key token   string  the last token given
+--- @key token   string  the last token issued
 --- @returns { 'token', value }
 return { 'token', redis.call('GET', token) or '0' }

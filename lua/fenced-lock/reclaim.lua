@@ -1,9 +1,9 @@
---- Gives a holder back what a server that took over, or started anew, does not know of, together with its token.
+--- Restores a hold, with its token, that a promoted or restarted server has forgotten.
 ---
 --- @key lock      hash    owner -> hold count; its TTL is the lease
---- @key ended     string  there once this owner's hold is over
---- @key last      string  the last token given
---- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @key ended     string  tombstone: exists once this owner's hold has ended
+--- @key last      string  the last token issued
+--- @key guard     string  the last server seen in charge, and the end of its grace
 --- @arg owner     string
 --- @arg count     integer
 --- @arg token     integer
@@ -12,7 +12,7 @@
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/reclaim-hold
--- The next token must be higher than this one, though the server's clock be behind its predecessor's.
+-- The next token must be higher than this one, even if this server's clock is behind that of its predecessor.
 local known = redis.call('GET', last)
 if (tonumber(known or '0') or token) < token then
   if known and redis.call('PTTL', last) > 0 then

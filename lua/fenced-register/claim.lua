@@ -1,6 +1,6 @@
---- The value for somebody who is going to write another: from here on older tokens are refused.
+--- Reads the value for a caller that will write another: from now on older tokens are refused.
 ---
---- @key register   hash    value, the token it was written with, the newest seen, and the last write of each writer
+--- @key register   hash    value, its token, the newest token seen, and the last write of each writer
 --- @arg token      integer
 --- @returns { 'empty' } | { 'value', value: string, token } | { 'stale', token }
 --- @include lib/show-token

@@ -1,8 +1,8 @@
 --- Writes a value, unless a newer token has been seen.
 ---
---- Every writer numbers its writes, so that one that is delivered again, or late, does not undo the next.
+--- Every writer numbers its writes, so that a write delivered again, or late, does not undo the next.
 ---
---- @key register   hash    value, the token it was written with, the newest seen, and the last write of each writer
+--- @key register   hash    value, its token, the newest token seen, and the last write of each writer
 --- @arg value      string
 --- @arg token      integer
 --- @arg writer     string

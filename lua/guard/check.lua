@@ -1,6 +1,6 @@
---- Says whether strangers may be let in, or for how long only those may come back who were in before.
+--- Says whether new owners may acquire, or for how long only holders may reclaim what they held.
 ---
---- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @key guard     string  the last server seen in charge, and the end of its grace
 --- @arg graceMs   integer
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'settled' } | { 'grace', remainingMs, server: string }

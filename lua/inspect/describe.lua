@@ -1,7 +1,7 @@
---- Describes whatever stands under a lock's name, for people. Nothing is changed.
+--- Describes the content of a lock's key, for people. Changes nothing.
 ---
 --- A read/write lock is a hash whose `mode` says how it is held and whose other fields are counts. Another hash may be
---- huge and happen to have a `mode`: more than so many fields are not read.
+--- huge and happen to have a `mode`: one with more than MOST_FIELDS fields is not read.
 ---
 --- @key lock     any     a lock of any kind, or something else
 --- @returns { 'free' } | { 'lock', remainingMs, holder: string, holdCount } | { 'simple', remainingMs, holder: string } | { 'readWrite', remainingMs, mode: string, holders: string... } | { 'other', type: string }

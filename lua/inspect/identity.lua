@@ -1,7 +1,7 @@
---- Which server process this is and for how long it has run, by its clock: less than nothing where that was set
---- back. INFO may be forbidden: both are then empty.
+--- Answers the server's run id and its uptime, which is negative if the clock was set back. Both are empty if INFO is
+--- forbidden.
 ---
---- @key lock    any     named so that a Cluster sends the question to the server that has it
+--- @key lock    any     only routes the script to its server in a Cluster
 --- @returns { 'server', runId: string, uptimeSeconds: string }
 local _ = lock
 local text = redis.pcall('INFO', 'server')

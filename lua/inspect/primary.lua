@@ -1,14 +1,13 @@
---- What the server that has the key tells of its replication, in its own words. INFO may be forbidden: the text is
---- then empty.
+--- Answers the replication section of INFO, from the server that has the key; empty if INFO is forbidden.
 ---
---- @key lock    any     named so that a Cluster sends the question to the server that has it
+--- @key lock    any     only routes the script to its server in a Cluster
 --- @returns { 'primary', info: string }
 local _ = lock
 local text = redis.pcall('INFO', 'replication')
 if type(text) ~= 'string' then
   return { 'primary', '' }
 end
--- A server that was demoted has no replicas of its own, which says nothing about those of the new primary.
+-- A demoted server has no replicas, which says nothing about the replicas of the new primary.
 if string.find(text, 'role:slave', 1, true) then
   return redis.error_reply("READONLY You can't ask a replica how many replicas there are")
 end

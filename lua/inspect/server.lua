@@ -1,7 +1,7 @@
---- What the server is, in its own words, and what time it has. INFO may be forbidden: its text is then empty.
---- Whether messages are taken is found out by sending one, on a channel that nobody listens to.
+--- Answers the server's INFO, empty if it is forbidden, and the server's time. Publishes a message on a channel without
+--- subscribers, to find out whether the server accepts messages.
 ---
---- @keys slot     any     a key of the slot whose server is asked, in a Cluster; none elsewhere
+--- @keys slot     any     in a Cluster, a key of the slot whose server is asked; otherwise none
 --- @arg publish   string  the command that publishes; empty to send nothing
 --- @arg channel   string
 --- @returns { 'server', nowMs, info: string, refusal: string }

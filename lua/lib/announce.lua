@@ -1,8 +1,8 @@
---- Wakes whoever waits on the channel.
---- Servers before version 7 know no sharded channels: there everybody uses plain ones, in a Cluster too.
+--- Wakes the waiters on the channel.
+--- Servers before version 7 have no sharded channels: there all clients use plain ones, in a Cluster too.
 --- A caller without permission to publish must still be able to release, hence the pcall: its waiters poll.
 
--- How many heard it; -1 when the server refused the message.
+-- Answers how many subscribers got the message; -1 when the server refused it.
 local function tell(publish, channel, message)
   local receivers = redis.pcall(publish, channel, message)
   if publish == 'SPUBLISH' and type(receivers) == 'table' and string.find(receivers.err, 'nknown', 1, true) then
@@ -14,7 +14,7 @@ local function tell(publish, channel, message)
   return -1
 end
 
--- 1 when the server took the message, 0 when it refused.
+-- Answers 1 when the server accepted the message, 0 when it refused.
 local function announce(publish, channel, message)
   return tell(publish, channel, message) >= 0 and 1 or 0
 end

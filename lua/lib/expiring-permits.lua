@@ -1,17 +1,17 @@
---- The permits that are taken, in Redisson's layout: a sorted set of ids, each with the time at which it comes
---- back by itself. They come back when somebody looks, since nothing happens in the server when that time comes.
+--- The taken permits, in Redisson's layout: a sorted set of ids, each with the end of its lease. Scripts free expired
+--- permits when they run, because the server itself does nothing when a lease ends.
 ---
 --- @include lib/now
 --- @include lib/permits
 --- @include lib/raise-lease
 
--- The time of a permit that has no end.
+-- The lease end of a permit without expiry.
 local PERMANENT = 922337203685477
 
 -- As many results as are safe to unpack: the stack takes about 8000.
 local CHUNK = 1000
 
--- How many are free: a missing key has none. Nil for what INCRBY would refuse after something else was changed.
+-- The number of free permits; a missing key has none. Nil if INCRBY would refuse the value: found before any change.
 local function freePermits(permits)
   return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
 end
@@ -27,7 +27,7 @@ local function endsAt(timeouts, id)
   return tonumber(redis.call('ZSCORE', timeouts, id))
 end
 
--- To follow the removal from the set. A semaphore that is gone does not come to life again.
+-- To be called after the ids are removed from the set. A semaphore that is gone is not created again.
 local function giveBack(permits, count, publish, channel)
   if count == 0 or redis.call('EXISTS', permits) == 0 then
     return 1
@@ -35,7 +35,7 @@ local function giveBack(permits, count, publish, channel)
   return addPermits(permits, count, publish, channel)
 end
 
--- Brings back the permits whose time is over.
+-- Frees the permits whose lease has ended.
 local function reclaim(permits, timeouts, now, publish, channel)
   local count = 0
   local found
@@ -50,7 +50,7 @@ local function reclaim(permits, timeouts, now, publish, channel)
   giveBack(permits, count, publish, channel)
 end
 
--- A permit that is over is refused to an acquisition of it that arrives late. Who ended it stays written there.
+-- Leaves a tombstone that refuses late acquisitions of the permit. A request that is already named there stays.
 local function bar(ended, rememberMs)
   redis.pcall('SET', ended, 'over', 'PX', rememberMs, 'NX')
   raiseLease(ended, rememberMs)

@@ -1,8 +1,8 @@
---- A place in the queue of a fair lock: how one of our waiters takes it and keeps it.
+--- How a waiter of holdfast takes and keeps its place in the queue of a fair lock.
 ---
 --- @include lib/fair-queue
 
--- The note goes when its waiter does. Should everybody die, it goes once Redisson's rule suffices to drop them.
+-- A note goes with its waiter. If all waiters die, the notes expire once Redisson's rule suffices to drop the waiters.
 local function note(seen, waiter, now, silentMs, waitMs, diesAt)
   redis.pcall('HSET', seen, waiter, string.format('%.0f %.0f %.0f', now, silentMs, waitMs))
   redis.pcall('HSETNX', seen, EVERYONE, string.format('%.0f 0', now))
@@ -12,8 +12,8 @@ local function note(seen, waiter, now, silentMs, waitMs, diesAt)
   end
 end
 
--- Redisson's arithmetic, since Redisson's clients take it back by the same: behind the last waiter's time, or
--- behind the lease, comes the wait of one's own. Answers the place, counted from 0.
+-- Redisson's arithmetic, because Redisson's clients reverse it: a waiter's timeout is the last waiter's timeout, or the
+-- end of the lease if that is later, plus the waiter's own wait. Answers the place, counted from 0.
 local function takePlace(queue, timeouts, seen, waiter, now, leaseLeftMs, waitMs, silentMs)
   local startsAt = now + leaseLeftMs
   local last = redis.call('LINDEX', queue, -1)
@@ -25,8 +25,8 @@ local function takePlace(queue, timeouts, seen, waiter, now, leaseLeftMs, waitMs
   return redis.call('RPUSH', queue, waiter) - 1
 end
 
--- As if it had come just now: the time that passed does not count against a waiter that is heard of. Lost by
--- somebody else's arithmetic, its time is at least that of a head.
+-- Postpones the timeout by the time since the last sign of life, which does not count against a live waiter. If another
+-- client's arithmetic lowered or removed the timeout, it becomes at least that of a head.
 local function keepPlace(timeouts, seen, waiter, now, leaseLeftMs, waitMs, silentMs)
   local heardAt, _, addedMs = noteOf(seen, waiter)
   local diesAt = tonumber(redis.call('ZSCORE', timeouts, waiter)) or 0
@@ -35,7 +35,7 @@ local function keepPlace(timeouts, seen, waiter, now, leaseLeftMs, waitMs, silen
   note(seen, waiter, now, silentMs, addedMs or waitMs, diesAt)
 end
 
--- How long until a waiter counts as dead if nothing more is heard of it; -1 when that cannot be told.
+-- How long until a waiter that stays silent counts as dead; -1 when that is unknown.
 local function deadInMs(timeouts, seen, waiter, now)
   local heardAt, silentMs = noteOf(seen, waiter)
   local diesAt = heardAt and heardAt + silentMs or tonumber(redis.call('ZSCORE', timeouts, waiter)) or 0

@@ -1,10 +1,10 @@
---- The queue of a fair lock, shared with Redisson's waiters: who has to go, and what that means for the others.
+--- The queue of a fair lock, shared with Redisson's waiters: which waiters are dropped, and how other timeouts change.
 ---
---- Redisson gives every waiter a time at which it counts as dead, and adds up into that time the waits of all
---- before it. Whoever goes earlier hands its own wait back: it is taken off the times of those behind.
---- Our waiters also say every few seconds that they live. What they say is kept in a hash of our own, for each
---- of them `<heard at> <may be silent for> <wait that was added>`. Of these only the silent ones are dropped;
---- a waiter without such a note is Redisson's, and goes by Redisson's rule.
+--- Redisson gives every waiter a timeout, at which it counts as dead, and adds the waits of all waiters before it. If a
+--- waiter leaves earlier, its own wait is subtracted from the timeouts of the waiters behind.
+--- Waiters of holdfast also give a sign of life every few seconds. Each has a note in a separate hash:
+--- `<heard at> <may be silent for> <wait that was added>`. Of these waiters only silent ones are dropped; a waiter
+--- without a note is Redisson's, and Redisson's rule decides.
 ---
 --- @include lib/announce
 local EVERYONE = 'everyone'
@@ -15,8 +15,8 @@ local function noteOf(seen, waiter)
   return tonumber(heardAt), tonumber(silentMs), tonumber(waitMs)
 end
 
--- When all fell silent at once, the server stood still, or its clock was set: all get time to be heard again.
--- That waiters can be heard is shown by an acquisition only: a release or a withdrawal may get through alone.
+-- If all waiters fell silent at once, the server stood still or its clock was set: all get time for a new sign of life.
+-- Only an acquisition shows that waiters reach the server: a release or a withdrawal may get through alone.
 local function mayDropSilent(seen, acquiring, now, silentMs)
   local note = redis.call('HGET', seen, EVERYONE)
   if not note then
@@ -46,8 +46,8 @@ local function handBack(timeouts, waiters, waitMs)
   end
 end
 
--- Drops the dead from the head of the queue; answers the new head, and whether anybody was dropped. The owner whose
--- acquisition this is, if it is one, is alive, however long it was not heard of.
+-- Drops dead waiters from the head of the queue; answers the new head, and whether a waiter was dropped. `acquiring` is
+-- the owner that acquires now, or false: that owner is alive, however long it was silent.
 local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
   local dropSilent = mayDropSilent(seen, acquiring, now, silentMs)
   local handedBackMs = 0
@@ -61,7 +61,7 @@ local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
       if not (dropSilent and math.abs(now - heardAt) > maySilentMs) then
         break
       end
-      -- Past its time the wait is used up, and nobody behind it gets it back: so has Redisson.
+      -- After its timeout a waiter's wait is used up and not subtracted, as in Redisson.
       handedBackMs = handedBackMs + (isOver and 0 or waitMs)
     elseif not isOver then
       break
@@ -78,7 +78,7 @@ local function sweepQueue(queue, timeouts, seen, acquiring, now, silentMs)
   return head, swept
 end
 
--- Takes a waiter out of the queue, wherever it stands; answers whether it was in it.
+-- Removes a waiter from the queue, at whatever place; answers whether it was there.
 local function leaveQueue(queue, timeouts, seen, waiter)
   local place = redis.call('LPOS', queue, waiter)
   local _, _, waitMs = noteOf(seen, waiter)
@@ -95,7 +95,7 @@ local function leaveQueue(queue, timeouts, seen, waiter)
   return true
 end
 
--- Tells the head, if there is one, that it may try; answers 0 only when the server refused the message.
+-- Wakes the head, if there is one; answers 0 only when the server refused the message.
 local function callHead(head, publish, channel)
   if not head then
     return 1

@@ -1,8 +1,8 @@
---- The turn of an owner at a fair lock: it takes the lock when that is free and nobody waits before it; otherwise
---- it queues up, or does not wait.
+--- One attempt of an owner at a fair lock: it takes the lock if that is free and no waiter is ahead; otherwise it
+--- queues up, unless `waitMs` is 0.
 ---
---- An owner that is kept out takes and keeps its place, and gets nothing. Nor does it get a hold confirmed that the
---- server has of it: the server may have forgotten that it ended, and whose hold came after it.
+--- During a grace, an owner only takes and keeps its place. A hold of it that the server has is not renewed then: the
+--- server may have forgotten that this hold ended, and which hold came after it.
 ---
 --- @include lib/raise-lease
 --- @include lib/now

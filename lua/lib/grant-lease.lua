@@ -1,6 +1,6 @@
---- Gives what was just written its lease. Where the server refuses that, for want of permission, what was written is
---- taken back first: a lock without expiry would keep everybody out for ever. The expiry cannot be tried before the
---- write, since a server out of memory lets everything pass that follows a first write.
+--- Sets the lease of a key that was just written. If the server refuses that, for lack of permission, the write is
+--- undone first: a lock without expiry would stay taken for ever. The expiry cannot be tried before the write, because
+--- a server out of memory accepts every write after a first one.
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)
   local leftMs = redis.pcall('PTTL', key)

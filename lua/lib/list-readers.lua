@@ -1,5 +1,5 @@
---- Adds the holders of a read/write lock to a reply, each with its count; of one that is held for reading these are
---- the readers. Whoever gets them can name their hold keys, which no script may use without being told.
+--- Adds the holders of a read/write lock to a reply, each with its count; in read mode these are the readers. The
+--- client derives their hold keys from the reply, because a script may use only keys that are passed to it.
 local function listReaders(reply, lock)
   local fields = redis.call('HGETALL', lock)
   for i = 1, #fields, 2 do

@@ -1,7 +1,7 @@
 --- Reads the permits of a semaphore, and adds to them.
 ---
---- A missing key has none. What is no number is nil: it is not ours. INCRBY keeps a TTL that the key may have.
---- The message is the new total, by which Redisson wakes as many; it must be above 0, or its listeners throw.
+--- A missing key has no permits; a value that is not a number is no semaphore: nil. INCRBY keeps the TTL of the key.
+--- The message is the new total: Redisson wakes that many waiters. It must be above 0, or Redisson's listeners throw.
 ---
 --- @include lib/announce
 local function permitsLeft(permits)

@@ -1,6 +1,6 @@
---- The configuration of a rate limiter, and which of its keys are in force: those of all, or the caller's own.
+--- Reads the configuration of a rate limiter, and which keys apply: those of all clients, or the caller's.
 ---
---- Redisson's fields are `rate`, `interval` in ms, `type` ('0' one limit for all, '1' one for each client) and
+--- Redisson's fields are `rate`, `interval` in ms, `type` ('0' one limit for all clients, '1' one for each client) and
 --- `keepAliveTime` in ms, which older versions do not have. Without the first three there is no limiter.
 ---
 --- @include lib/now
@@ -17,7 +17,7 @@ local function readLimit(config, overallValue, overallHistory, clientValue, clie
     intervalMs = intervalMs,
     keepAliveMs = tonumber(fields[4]) or 0,
     now = now,
-    -- What was granted then or before has come back.
+    -- Grants at this time or earlier no longer count.
     horizon = now - intervalMs,
     value = isPerClient and clientValue or overallValue,
     history = isPerClient and clientHistory or overallHistory,
@@ -31,7 +31,7 @@ local function writeRate(config, mode, rate, intervalMs, keepAliveMs)
   end
 end
 
---- What the limiter counts must not outlive it: a limiter that was used lives on, and its keys with it.
+--- Using a limiter prolongs its life. Its other keys get the same TTL, because they must not outlive it.
 local function keepAlive(config, limit)
   local ttl = limit.keepAliveMs
   if ttl > 0 then

@@ -1,11 +1,11 @@
---- What a rate limiter granted within its interval, and what is left.
+--- The grants of a rate limiter within its interval, and the permits that are left.
 ---
---- One entry for each grant: a byte with the length of the random bytes that follow it, those bytes, and the
---- number of permits in four, low byte first. Redisson writes 16 random bytes, before 3.21 it wrote 8, and before
---- 3.17 the length was longer: behind whatever precedes it, the number is in the last four bytes.
---- The number of permits left stands in a key of its own, so that a grant need not add up the history: both add up
---- to the rate. Where Redisson releases, it raises the number and leaves the entries. The history is added up where
---- that is cheap, or the number is missing or cannot be right: evicted, edited, or of a rate that was lowered.
+--- Each grant has one entry: a byte with the length of the random bytes, those bytes, and the number of permits in four
+--- bytes, low byte first. Redisson writes 16 random bytes, before 3.21 it wrote 8, and before 3.17 the length was
+--- longer: in all versions, the number is in the last four bytes.
+--- A separate key has the number of permits left, so that a grant need not sum the history: both add up to the rate. A
+--- release by Redisson raises the number and leaves the entries. The history is summed if that is cheap, or if the
+--- number is missing or must be wrong: evicted, edited, or of a rate that was lowered.
 local FEW = 128
 
 local function whole(number)
@@ -23,7 +23,7 @@ local function permitsOf(entry)
   return (struct.unpack('<I4', entry, #entry - 3))
 end
 
---- The permits of all entries with such scores, and how many entries these are.
+--- Answers the permits of all entries with scores in this range, and the number of these entries.
 local function permitsBetween(history, least, most)
   local entries = redis.call('ZRANGEBYSCORE', history, least, most)
   local permits = 0
@@ -33,12 +33,11 @@ local function permitsBetween(history, least, most)
   return permits, #entries
 end
 
---- How many permits are left, exactly if fewer than `wanted` seem to be; how many are used, if that was added
---- up; and how many entries are too old to count. Reads only.
+--- Answers how many permits are left, exactly if fewer than `wanted` seem to be; how many are used, if that was summed;
+--- and how many entries are too old to count. Reads only.
 ---
---- What is left and what is used are more than the rate where Redisson released something: its entries are still
---- there. Of the entries that grow old those are taken to be the first, so that what is left is never more than the
---- rate allows.
+--- After a release by Redisson, the permits left and used add up to more than the rate: its entries are still there.
+--- The entries that expire first are taken to be the released ones, so that the permits left never exceed the rate.
 local function lookAt(limit, wanted)
   local history, rate = limit.history, limit.rate
   local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
@@ -70,8 +69,8 @@ local function lookAt(limit, wanted)
   return left + expired, nil, expiredCount
 end
 
---- Drops the entries that are too old. One from later than the interval after now was written by a clock that
---- runs ahead, or before ours was set back: it counts from now on, or it would bar everybody until then.
+--- Drops entries that are too old. An entry more than one interval ahead was written by a clock that runs ahead, or
+--- before this clock was set back: it counts from now on, or it would block all callers until then.
 local function tidy(limit, expiredCount)
   if expiredCount > 0 then
     redis.call('ZREMRANGEBYSCORE', limit.history, '-inf', whole(limit.horizon))
@@ -88,8 +87,8 @@ local function storeLeft(limit, left)
   end
 end
 
---- The time of the entry with which, the oldest first, that many permits have come back, and how many have
---- then; nil and all there are when these are fewer. The history must be tidy.
+--- Sums entries, the oldest first, until they have that many permits. Answers the time of the last entry and the sum;
+--- nil and the sum of all entries if they have fewer. The history must be tidy.
 local function grantedAt(limit, permits)
   local freed, from, size = 0, 0, 8
   while true do
@@ -103,13 +102,13 @@ local function grantedAt(limit, permits)
     if #page < 2 * size then
       return nil, freed
     end
-    -- Most need one entry, some need hundreds.
+    -- Most calls need one entry, some need hundreds.
     from, size = from + size, size * 8
   end
 end
 
---- Takes that many permits out of the history, the oldest first; answers how many there were. The oldest: whichever
---- of them were given back, those that were not are then in the window for no shorter than their entries.
+--- Removes that many permits from the history, the oldest first; answers how many there were. Oldest first: whichever
+--- permits were given back, the others stay in the window at least as long as their own entries would.
 local function takeOut(limit, permits)
   local taken = 0
   while true do

@@ -1,9 +1,9 @@
---- The hold keys of a reader: one for each entry, each with the lease. A reader without any counts no more.
+--- The hold keys of a reader: one for each entry, each with the lease. A reader without hold keys no longer counts.
 ---
 --- @include lib/raise-lease
 local FOR_EVER_MS = 9007199254740991
 
---- The longest time that one of these keys has left; 0 when none is there.
+--- The longest time that one of these keys has left; 0 when none exists.
 local function longestHold(holds, first, last)
   local longestMs = 0
   for i = first, last do
@@ -16,8 +16,8 @@ local function longestHold(holds, first, last)
   return longestMs
 end
 
---- Gives the key at least this much time; answers whether it is there. PEXPIRE comes first because it works
---- without free memory, which making it anew does not.
+--- Extends a hold key to at least this time, or creates it again; answers whether it exists. PEXPIRE comes first
+--- because it works without free memory, which creating the key does not.
 local function keepHold(hold, leaseMs)
   local leftMs = redis.call('PTTL', hold)
   local lease = string.format('%.0f', leaseMs)
@@ -27,7 +27,7 @@ local function keepHold(hold, leaseMs)
   return true
 end
 
---- Gives the lock at least the lease, and no less time than these hold keys have.
+--- Extends the lock to at least the lease, and at least the time that these hold keys have left.
 local function raiseToHolds(lock, leaseMs, holds, first, last)
   local longestMs = longestHold(holds, first, last)
   raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))

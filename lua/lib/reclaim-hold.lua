@@ -1,4 +1,4 @@
---- Gives a hold back where a lock is a hash with its owner for the one field.
+--- Restores a hold of a lock that is a hash with its owner as the only field.
 ---
 --- @include lib/raise-lease
 --- @include lib/first-lease

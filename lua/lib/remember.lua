@@ -1,5 +1,5 @@
---- Remembers what a request was answered, for scripts that change a number by a difference: a repeat, or a
---- copy that arrives late, gets the answer of the first run and changes nothing.
+--- Remembers the reply to a request, for scripts that change a number by a difference: a repeat, or a copy that arrives
+--- late, gets the reply of the first run and changes nothing.
 ---
 --- The key belongs to one request (`endedKey` of keys.ts, with an id that is never used again) and is declared
 --- as `@key answer string`. The pattern, once the arguments are checked:
@@ -13,8 +13,8 @@
 ---   remember(answer, rememberMs, reply)
 ---   return reply
 ---
---- Remember refusals too where a late copy could find what the first run did not: an answer is final only when
---- every answer is. Numbers come back as decimal text, which is what scripts may send for them.
+--- Remember refusals too if a late copy could find what the first run did not: a reply is final only if every reply is.
+--- Numbers are recalled as decimal text, which scripts may send as well.
 ---
 --- @include lib/full-memory
 local function recall(answer)

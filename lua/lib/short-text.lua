@@ -1,4 +1,4 @@
---- A value as shown to people. What stands under the key of a plain lock may be anybody's data, of any size.
+--- Shortens a value for people: the key of a plain lock may hold unrelated data of any size.
 local function shortText(value)
   return string.sub(value, 1, 128)
 end

@@ -1,5 +1,5 @@
---- Shows a token to a register and answers the newest that it has seen, this one included.
---- Writes are numbered within one token, by each writer for itself: with a newer token the numbers start anew.
+--- Shows a token to a register and answers the newest token that the register has seen, this one included.
+--- Each writer numbers its writes within one token: with a newer token the numbers start again.
 local function showToken(register, token)
   local newest = tonumber(redis.call('HGET', register, 'newest')) or 0
   if token <= newest then

@@ -1,4 +1,4 @@
---- Names the one holder of an exclusive lock and its hold count; false where the hash is no such lock. One with more
+--- Answers the only holder of an exclusive lock and its hold count; false if the hash is no such lock. A hash with more
 --- fields might be huge: it is not read.
 ---
 --- @include lib/is-hold

@@ -1,9 +1,9 @@
 --- Takes the lock for a new owner, or says how long it is taken.
 ---
---- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it makes none.
+--- Delivered twice, it makes one hold; delivered after that hold was released or given up, none.
 ---
 --- @key lock     hash    owner -> hold count; its TTL is the lease
---- @key ended    string  there once this owner's hold is over
+--- @key ended    string  tombstone: exists once this owner's hold has ended
 --- @arg owner    string
 --- @arg leaseMs  ms
 --- @returns { 'held' } as nil | { 'busy', remainingMs } as integer | { 'ended' }

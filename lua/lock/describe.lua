@@ -1,4 +1,4 @@
---- Says who holds the lock and for how long. More than one field is no lock of this kind: nobody is named.
+--- Answers the holder of the lock and the time left. A hash with more fields is no lock of this kind: no holder.
 ---
 --- @key lock     hash    owner -> hold count; its TTL is the lease
 --- @returns { 'free' } | { 'locked', remainingMs, holder: string? }

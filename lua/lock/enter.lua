@@ -1,6 +1,6 @@
---- Re-enters a lock that the owner holds: sets the hold count and gives it at least the lease.
+--- Re-enters a lock that the owner holds: sets the hold count and extends the lock to at least the lease.
 ---
---- The count is absolute, so that a repeat changes nothing. A hold that is gone is not taken anew.
+--- The count is absolute, so that a repeat changes nothing. A lost hold is not taken again.
 ---
 --- @key lock     hash    owner -> hold count; its TTL is the lease
 --- @arg owner    string

@@ -1,11 +1,11 @@
---- Ends the hold of the named holder, and wakes the waiters. Every other holder is left alone.
+--- Ends the hold of the named holder and wakes the waiters. Any other holder is left alone.
 ---
---- The answer is remembered: a thread of Redisson comes back under the same field, and a repeat must not end its next
+--- The answer is remembered: a Redisson thread uses the same field for every hold, and a repeat must not end its next
 --- hold.
 ---
 --- @key lock        hash    owner -> hold count; its TTL is the lease
---- @key answer      string  what this very request was answered
---- @arg holder      string  who held the lock when the call was made
+--- @key answer      string  the remembered reply to this request
+--- @arg holder      string  the holder at the time of the call
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

@@ -1,4 +1,4 @@
---- Names the holder, for a call that will end exactly this one. What is no lock is refused.
+--- Names the holder, for a later call that ends exactly this hold. A hash that is not a lock is refused.
 ---
 --- @key lock     hash    owner -> hold count; its TTL is the lease
 --- @returns { 'free' } | { 'held', holder: string }

@@ -1,4 +1,4 @@
---- Takes one entry of several back: sets the hold count, leaves the lease as it runs.
+--- Leaves one of several entries: sets the hold count and does not change the lease.
 ---
 --- HSET may be refused when the server is out of memory. The count is then too high until the last release,
 --- which ends the hold whatever the count; refusing to leave would be worse.

@@ -1,8 +1,8 @@
---- Gives a holder back what a server that took over, or started anew, does not know of.
+--- Restores a hold that a promoted or restarted server has forgotten.
 ---
 --- @key lock      hash    owner -> hold count; its TTL is the lease
---- @key ended     string  there once this owner's hold is over
---- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @key ended     string  tombstone: exists once this owner's hold has ended
+--- @key guard     string  the last server seen in charge, and the end of its grace
 --- @arg owner     string
 --- @arg count     integer
 --- @arg leaseMs   ms

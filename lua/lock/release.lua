@@ -1,7 +1,7 @@
 --- Ends the owner's hold, however often it was entered, and wakes the waiters.
 ---
---- For owners whose every command was answered on the connection that carried it: no copy of one can come later, so
---- nothing has to be remembered. HDEL removes the whole lock, which has no other field, and needs no free memory.
+--- For owners whose commands were all answered on the connection that carried them: no copy can arrive later, so no
+--- tombstone is needed. HDEL removes the whole lock, which has no other field, and needs no free memory.
 ---
 --- @key lock     hash    owner -> hold count; its TTL is the lease
 --- @arg owner    string

@@ -1,4 +1,4 @@
---- Gives every hold that is still its owner's at least the lease; answers 1 or 0 for each.
+--- Extends every hold that is still its owner's to at least the lease; answers 1 or 0 for each.
 ---
 --- @keys locks   hash    owner -> hold count; its TTL is the lease
 --- @arg leaseMs  ms

@@ -1,12 +1,12 @@
---- Takes permits under the given ids, all or none; else says when the next one that is taken comes back.
+--- Takes permits under the given ids, all or none; otherwise says when the next taken permit expires.
 ---
---- Delivered twice, it takes once: who finds one of its ids among the taken has been here before, and gets the
---- lease anew. Delivered after one of its permits was ended, it takes none.
+--- Delivered twice, it takes once: if one of the ids is taken, an earlier delivery took all of them, and the lease is
+--- set again. Delivered after one of its permits was ended, it takes none.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
---- @keys ended      string  for each id, there once its permit is over
---- @arg leaseMs     integer  -1 without end
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
+--- @keys ended      string  for each id its tombstone: exists once the permit has ended
+--- @arg leaseMs     integer  -1: no expiry
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @args ids        bytes
@@ -34,13 +34,13 @@ local isTaken = false
 for _, id in ipairs(ids) do
   local present = endsAt(timeouts, id)
   isTaken = isTaken or present ~= nil
-  -- What was taken without end and has one now was given it since.
+  -- A permanent permit that has an expiry now got it later, by a change of its lease.
   if present and present < score and leaseMs ~= -1 then
     redis.call('ZADD', timeouts, string.format('%.0f', score), id)
   end
 end
 if isTaken then
-  -- Written once more: newer servers wait for replicas only as far as the asking connection has written.
+  -- Written again, because on newer servers WAIT covers only the writes of the connection that sends it.
   local ttlMs = redis.call('PTTL', timeouts)
   if ttlMs >= 0 then
     redis.call('PEXPIRE', timeouts, math.max(ttlMs, 1))
@@ -68,7 +68,7 @@ redis.call('DECRBY', permits, #ids)
 for _, id in ipairs(ids) do
   redis.call('ZADD', timeouts, string.format('%.0f', score), id)
 end
--- Free and taken permits go together, or the taken ones would be lost to a semaphore that stays.
+-- Both keys expire together, or the taken permits would be lost to a semaphore that stays.
 local ttlMs = redis.call('PTTL', permits)
 if ttlMs >= 0 then
   redis.call('PEXPIRE', timeouts, ttlMs)

@@ -1,7 +1,7 @@
---- Says how many permits are free and how many are taken, once those whose time is over are back.
+--- Says how many permits are free and how many are taken, after freeing the expired ones.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @returns { 'permits', free, taken } | { 'missing', taken }

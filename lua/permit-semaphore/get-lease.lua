@@ -1,7 +1,7 @@
---- Says how long a permit is taken yet.
+--- Says how much time is left of a permit's lease.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg id          bytes

@@ -1,9 +1,9 @@
---- Ends several permits for good, all or none: when one is missing or its time is over, nothing is changed.
+--- Ends several permits for good, all or none: if one is missing or expired, nothing is changed.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
---- @key answer      string  what this very request was answered
---- @keys ended      string  for each id, there once its permit is over
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
+--- @key answer      string  the remembered reply to this request
+--- @keys ended      string  for each id its tombstone: exists once the permit has ended
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms  how long to remember the answer
@@ -38,7 +38,7 @@ for i, id in ipairs(ids) do
   bar(ended[i], tombstoneMs)
 end
 local announced = 1
--- As Redisson has it, the message is the number given back, not the total.
+-- As in Redisson, the message is the number given back, not the total.
 if redis.call('EXISTS', permits) == 1 then
   redis.call('INCRBY', permits, count)
   announced = announce(publish, channel, string.format('%.0f', count))

@@ -1,12 +1,12 @@
 --- Ends one permit for good, gives it back and wakes the waiters.
 ---
---- One whose time was over is given back all the same, but was not its holder's any more. Which request ended
---- it is remembered for a while: repeated, it gets the same answer, and any other is told that the permit is
---- not there. ZREM comes first because it works without free memory, and lets what follows pass.
+--- An expired permit is given back as well, but its holder had lost it already. A tombstone keeps the request that
+--- ended the permit for a while: a repeat gets the same answer, and any other request learns that the permit is
+--- missing. ZREM comes first because it works without free memory, and makes the server accept the writes that follow.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
---- @key ended       string  there once this permit is over: the request that ended it
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
+--- @key ended       string  tombstone of this permit: the request that ended it
 --- @arg request     string
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

@@ -1,8 +1,8 @@
---- Gives every permit whose time is not over at least the lease; answers 1 or 0 for each.
+--- Extends every permit that has not expired to at least the lease; answers 1 or 0 for each.
 ---
---- A longer time that is running is never cut. One that is over stays over, though nobody has taken it back yet.
+--- A longer lease is never shortened. An expired permit stays expired, even if no script has freed it yet.
 ---
---- @keys timeouts   zset    for each permit: id -> until when it is taken
+--- @keys timeouts   zset    for each permit: permit id -> end of its lease
 --- @arg leaseMs     integer
 --- @args ids        bytes
 --- @returns { 'renewed', held: integer... }
@@ -14,7 +14,7 @@ local now = nowMs()
 local score = endOf(now, leaseMs)
 local reply = { 'renewed' }
 for i, id in ipairs(ids) do
-  -- A write that changes nothing: after it, a server that is out of memory lets the next one pass.
+  -- This write changes nothing: after it, a server that is out of memory accepts the next one.
   local isOurs = type(redis.pcall('ZREM', timeouts[i], '')) == 'number'
   local present = isOurs and endsAt(timeouts[i], id) or 0
   reply[i + 1] = 0

@@ -1,9 +1,9 @@
---- Makes free and taken permits together as many as this, and wakes the waiters. Made smaller than what is
---- taken, fewer than none are free until enough came back. A TTL stays.
+--- Sets the total of free and taken permits, and wakes the waiters. If more permits are taken than that, the number of
+--- free permits is negative until enough are given back. A TTL stays.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
---- @key answer      string  what this very request was answered
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
+--- @key answer      string  the remembered reply to this request
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
@@ -28,7 +28,7 @@ local difference = isMissing and count or count - free - redis.call('ZCARD', tim
 if isMissing or difference ~= 0 then
   redis.call('INCRBY', permits, string.format('%.0f', difference))
   reply = { 'set', 1 }
-  -- The new number, as Redisson has it; but no zero, which nobody could use.
+  -- The message is the new total, as in Redisson, but never 0, which helps no waiter.
   if count > 0 then
     reply = { 'set', announce(publish, channel, string.format('%.0f', count)) }
   end

@@ -1,9 +1,9 @@
---- Makes sure that an acquisition nobody waits for any more comes to nothing: gives back what it took, and
---- bars it if it has not run yet. Done twice, it gives back once.
+--- Undoes an acquisition that its caller gave up: gives its permits back, and bars it if it has not run yet. Done
+--- twice, it gives back once.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
---- @keys ended      string  for each id, there once its permit is over
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
+--- @keys ended      string  for each id its tombstone: exists once the permit has ended
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

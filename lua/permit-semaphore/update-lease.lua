@@ -1,9 +1,9 @@
---- Gives a permit that is taken another lease, longer or shorter, counted from now.
+--- Sets the lease of a taken permit, longer or shorter, counted from now.
 ---
---- @key permits     string  how many are free
---- @key timeouts    zset    id -> until when it is taken
---- @key answer      string  what this very request was answered
---- @arg leaseMs     integer  -1 without end
+--- @key permits     string  the number of free permits
+--- @key timeouts    zset    permit id -> end of its lease
+--- @key answer      string  the remembered reply to this request
+--- @arg leaseMs     integer  -1: no expiry
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

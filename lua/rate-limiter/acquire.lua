@@ -1,18 +1,18 @@
---- Takes permits, or says after which time there will be enough if nobody else takes them.
+--- Takes permits, or says after which time there will be enough if no other client takes them.
 ---
---- The random bytes of the entry are the request: asked again, while its entry counts, it has what it took. A
---- request that was undone takes nothing any more, and one whose copy may be on its way leaves a mark, for the
---- copy may come when the entry is too old.
+--- The random bytes of an entry identify the request: a repeat finds its entry, while that counts, and takes no more. A
+--- request that was undone takes nothing any more. A request whose copy may be on its way leaves a marker, because the
+--- copy may arrive when the entry is too old.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
---- @key overallValue    string  permits left, of all
---- @key overallHistory  zset    entry -> when it was granted, of all
---- @key clientValue     string  permits left, of this client
---- @key clientHistory   zset    entry -> when it was granted, of this client
---- @key answer          string  that this very request is over: granted or undone
+--- @key overallValue    string  permits left for all clients
+--- @key overallHistory  zset    entry -> grant time, for all clients
+--- @key clientValue     string  permits left for this client
+--- @key clientHistory   zset    entry -> grant time, for this client
+--- @key answer          string  marks this request as granted or undone
 --- @arg count           integer
 --- @arg id              bytes    16 random bytes
---- @arg rememberMs      integer  how long to remember that they were taken; 0 when no copy can be on its way
+--- @arg rememberMs      integer  how long to remember the grant; 0 when no copy can be on its way
 --- @returns { 'granted' } | { 'short', waitMs } | { 'excess', rate } | { 'unset' } | { 'undone' }
 --- @include lib/full-memory
 --- @include lib/rate-limit
@@ -43,7 +43,7 @@ if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
   if left < count then
     local at, freed = grantedAt(limit, (used or limit.rate - left) - limit.rate + count)
     if not at then
-      -- Less was granted than is missing: part of the history is lost, and counts no more.
+      -- The history has fewer permits than are missing: part of it is lost, and no longer counts.
       left = limit.rate - freed
       at = grantedAt(limit, freed - limit.rate + count)
     end

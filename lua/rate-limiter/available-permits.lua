@@ -1,10 +1,10 @@
---- Says how many permits could be taken at once. Changes nothing.
+--- Says how many permits are free. Changes nothing.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
---- @key overallValue    string  permits left, of all
---- @key overallHistory  zset    entry -> when it was granted, of all
---- @key clientValue     string  permits left, of this client
---- @key clientHistory   zset    entry -> when it was granted, of this client
+--- @key overallValue    string  permits left for all clients
+--- @key overallHistory  zset    entry -> grant time, for all clients
+--- @key clientValue     string  permits left for this client
+--- @key clientHistory   zset    entry -> grant time, for this client
 --- @returns { 'permits', count } | { 'unset' }
 --- @include lib/rate-limit
 --- @include lib/rate-window

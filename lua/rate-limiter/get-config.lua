@@ -1,4 +1,4 @@
---- Says how a limiter is set.
+--- Answers the configuration of a limiter.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
 --- @returns { 'config', mode: string, rate, intervalMs, keepAliveMs } | { 'unset' }

@@ -1,15 +1,15 @@
---- Gives permits back before their time. No more are free afterwards than the rate allows.
+--- Gives permits back before their interval ends. The number of free permits never exceeds the rate.
 ---
---- As many are taken out of the history, or they would come back once more with their time. The server cannot
---- tell which they are: the oldest go. An entry is also the memory of its request, which takes anew if it is repeated
---- after that.
+--- As many are removed from the history, or they would become free a second time when their entries expire. The server
+--- cannot tell which entries they belong to: the oldest go. An entry also identifies its request, which takes permits
+--- again if it is repeated after that.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
---- @key overallValue    string  permits left, of all
---- @key overallHistory  zset    entry -> when it was granted, of all
---- @key clientValue     string  permits left, of this client
---- @key clientHistory   zset    entry -> when it was granted, of this client
---- @key answer          string  what this very request was answered
+--- @key overallValue    string  permits left for all clients
+--- @key overallHistory  zset    entry -> grant time, for all clients
+--- @key clientValue     string  permits left for this client
+--- @key clientHistory   zset    entry -> grant time, for this client
+--- @key answer          string  the remembered reply to this request
 --- @arg count           integer
 --- @arg rememberMs      ms
 --- @returns { 'released' } | { 'unset' }

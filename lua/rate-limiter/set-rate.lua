@@ -1,17 +1,17 @@
---- Gives a limiter its rate, whether it has one or not, and lets it begin anew: what was granted counts no more.
+--- Sets the rate of a limiter, whether or not it has one, and starts over: earlier grants no longer count.
 ---
---- A limiter that lived only as long as it was used, and shall not any more, stays.
+--- If `keepAliveMs` changes to 0, the limiter loses its expiry.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
---- @key overallValue    string  permits left, of all
---- @key overallHistory  zset    entry -> when it was granted, of all
---- @key clientValue     string  permits left, of this client
---- @key clientHistory   zset    entry -> when it was granted, of this client
---- @key answer          string  what this very request was answered
---- @arg mode            string   0 one limit for all, 1 one for each client
+--- @key overallValue    string  permits left for all clients
+--- @key overallHistory  zset    entry -> grant time, for all clients
+--- @key clientValue     string  permits left for this client
+--- @key clientHistory   zset    entry -> grant time, for this client
+--- @key answer          string  the remembered reply to this request
+--- @arg mode            string   0: one limit for all clients, 1: one for each client
 --- @arg rate            integer
 --- @arg intervalMs      integer
---- @arg keepAliveMs     integer  how long the limiter lives after it was used; 0 for ever
+--- @arg keepAliveMs     integer  how long the limiter is kept after its last use; 0: for ever
 --- @arg rememberMs      ms
 --- @returns { 'set' }
 --- @include lib/remember

@@ -1,15 +1,15 @@
---- Gives a limiter its rate, unless it has one.
+--- Sets the rate of a limiter, unless it has one.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
---- @key overallValue    string  permits left, of all
---- @key overallHistory  zset    entry -> when it was granted, of all
---- @key clientValue     string  permits left, of this client
---- @key clientHistory   zset    entry -> when it was granted, of this client
---- @key answer          string  what this very request was answered
---- @arg mode            string   0 one limit for all, 1 one for each client
+--- @key overallValue    string  permits left for all clients
+--- @key overallHistory  zset    entry -> grant time, for all clients
+--- @key clientValue     string  permits left for this client
+--- @key clientHistory   zset    entry -> grant time, for this client
+--- @key answer          string  the remembered reply to this request
+--- @arg mode            string   0: one limit for all clients, 1: one for each client
 --- @arg rate            integer
 --- @arg intervalMs      integer
---- @arg keepAliveMs     integer  how long the limiter lives after it was used; 0 for ever
+--- @arg keepAliveMs     integer  how long the limiter is kept after its last use; 0: for ever
 --- @arg rememberMs      ms
 --- @returns { 'set' } | { 'kept' }
 --- @include lib/remember
@@ -24,7 +24,7 @@ end
 local reply = { 'kept' }
 if redis.call('HEXISTS', config, 'type') == 0 then
   writeRate(config, mode, rate, intervalMs, keepAliveMs)
-  -- What is left of an earlier limiter of that name goes on counting, and lives as long as this one.
+  -- The grants of an earlier limiter of that name still count, and are kept as long as this limiter.
   local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
   if limit then
     keepAlive(config, limit)

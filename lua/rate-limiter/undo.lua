@@ -1,15 +1,14 @@
---- Makes sure that a request nobody waits for any more comes to nothing: takes its entry out and gives back what
---- it took, and bars it if it has not run yet.
+--- Undoes a request that its caller gave up: removes its entry, gives its permits back, and bars it if it has not run
+--- yet.
 ---
---- Both histories are looked at, for the limiter may have become one of the other kind since. Done twice, it
---- gives back once.
+--- Both histories are searched, because the mode of the limiter may have changed since. Done twice, it gives back once.
 ---
 --- @key config          hash    rate, interval, type, keepAliveTime
---- @key overallValue    string  permits left, of all
---- @key overallHistory  zset    entry -> when it was granted, of all
---- @key clientValue     string  permits left, of this client
---- @key clientHistory   zset    entry -> when it was granted, of this client
---- @key answer          string  that this very request is over: granted or undone
+--- @key overallValue    string  permits left for all clients
+--- @key overallHistory  zset    entry -> grant time, for all clients
+--- @key clientValue     string  permits left for this client
+--- @key clientHistory   zset    entry -> grant time, for this client
+--- @key answer          string  marks this request as granted or undone
 --- @arg count           integer
 --- @arg id              bytes    16 random bytes
 --- @arg rememberMs      ms

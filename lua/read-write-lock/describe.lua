@@ -1,7 +1,7 @@
---- Says how the lock is held, for how long and by whom: by the owner asked for if it is among the holders.
+--- Answers the mode, the time left and a holder of the lock: the given owner, if it is one of the holders.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @arg owner    string  or nothing
+--- @arg owner    string  the owner to look for, or empty
 --- @returns { 'free' } | { 'locked', remainingMs, mode: string, holders, holder: string? }
 local mode = redis.call('HGET', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then

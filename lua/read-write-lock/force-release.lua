@@ -1,13 +1,13 @@
---- Ends the holds of the named holders, and wakes the waiters when that frees the lock. Others that read are left alone.
+--- Ends the holds of the named holders, and wakes the waiters if that frees the lock. Other readers are left alone.
 ---
---- A writer may have begun to read since it was named: then the lock goes on as a read lock, as after its release. The
---- readers that stay are named in the answer, so that the TTL of the lock can be brought to their leases. Hold keys of
---- the readers that are ended are left to expire: without a field they mean nothing. The answer is remembered: a thread
---- of Redisson comes back under the same field, and a repeat must not end its next hold.
+--- A writer may have begun to read since it was named: the lock then becomes a read lock, as after its release. The
+--- reply names the readers that stay, so that the client can set the TTL of the lock to their leases. The hold keys of
+--- ended readers are left to expire: without a field they mean nothing. The answer is remembered: a Redisson thread
+--- uses the same field for every hold, and a repeat must not end its next hold.
 ---
 --- @key lock        hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key answer      string  what this very request was answered
---- @arg mode        string  how they held the lock when the call was made: read or write
+--- @key answer      string  the remembered reply to this request
+--- @arg mode        string  how they held the lock at the time of the call: read or write
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

@@ -1,4 +1,4 @@
---- Names everyone who holds the lock, readers and writer. What is no read/write lock is refused.
+--- Names all holders of the lock, readers and writer. A hash that is not a read/write lock is refused.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @returns { 'free' } | { 'held', mode: string, holders: string... }

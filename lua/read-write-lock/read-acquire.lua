@@ -1,14 +1,14 @@
---- Lets a new reader in beside others, or beneath its own write hold; or says how long it has to wait.
+--- Admits a new reader beside others, or beneath its own write hold; or says how long it has to wait.
 ---
---- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it makes none.
---- A reader that holds nothing yet stands back for a writer of ours that waits with preference.
+--- Delivered twice, it makes one hold; delivered after that hold was released or given up, none.
+--- A reader without a hold yields to a waiting writer of holdfast that has preference.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended    string  there once this owner's hold is over
+--- @key ended    string  tombstone: exists once this owner's hold has ended
 --- @key hold     string  the owner's first hold key; its TTL is the lease
---- @key waiting  zset    writers that readers stand back for -> until when
+--- @key waiting  zset    waiting writers -> until when readers yield to them
 --- @arg owner    string
---- @arg writer   string  the field of the same owner's write hold, or nothing
+--- @arg writer   string  the field of the same owner's write hold, or empty
 --- @arg leaseMs  integer
 --- @returns { 'held' } | { 'busy', remainingMs } | { 'ended' }
 --- @guarded
@@ -30,7 +30,7 @@ end
 local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
 if mode and not downgrades then
   local remainingMs = redis.call('PTTL', lock)
-  -- A hash without expiry may be a user's data, and joining its readers would give it one.
+  -- A hash without expiry may be user data, and joining its readers would give it an expiry.
   if mode == 'write' or remainingMs == -1 then
     return { 'busy', remainingMs }
   end

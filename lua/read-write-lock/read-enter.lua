@@ -1,7 +1,7 @@
---- Enters a read hold once more: sets the count, and gives every hold key the longest lease of all.
+--- Enters a read hold again: sets the count, and gives every hold key the longest lease of all.
 ---
---- The count is absolute and the keys are numbered, so that a repeat changes nothing. The keys share one lease,
---- because the entries do: which of them is given back first must not matter.
+--- The count is absolute and the keys are numbered, so that a repeat changes nothing. The keys share one lease, because
+--- the entries do: the order in which they are left must not matter.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @keys holds   string  the owner's hold keys, from the first to the new one

@@ -1,4 +1,4 @@
---- Takes one entry of several back: sets the count and removes the hold keys above it; the lease runs on.
+--- Leaves one of several entries: sets the count and removes the hold keys above it; the lease does not change.
 ---
 --- HSET may be refused when the server is out of memory. The count is then too high until the last release,
 --- which ends the hold whatever the count.

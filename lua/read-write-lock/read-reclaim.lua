@@ -1,11 +1,11 @@
---- Gives a reader back what a server that took over, or started anew, does not know of.
+--- Restores a read hold that a promoted or restarted server has forgotten.
 ---
 --- @key lock      hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended     string  there once this owner's hold is over
---- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @key ended     string  tombstone: exists once this owner's hold has ended
+--- @key guard     string  the last server seen in charge, and the end of its grace
 --- @keys holds    string  the owner's hold keys, one for each entry
 --- @arg owner     string
---- @arg writer    string  the field of the same owner's write hold, or nothing
+--- @arg writer    string  the field of the same owner's write hold, or empty
 --- @arg leaseMs   integer
 --- @arg graceMs   integer
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace

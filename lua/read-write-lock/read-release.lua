@@ -1,11 +1,11 @@
---- Ends a reader's hold for good, however often it was entered; the last one out frees the lock.
+--- Ends a reader's hold for good, however often it was entered; the last reader frees the lock.
 ---
---- The TTL of the lock is the longest lease of its holders. When it was this reader's, the others are named in
---- the answer, so that the TTL can be brought to theirs, and the lock freed when all of them are dead.
---- What happened is remembered for a while, as for every lock. Removing comes first: it works without free memory.
+--- The TTL of the lock is the longest lease of its holders. If that was this reader's lease, the reply names the other
+--- readers, so that the client can set the TTL to their leases, or free the lock if all of them are dead. A tombstone
+--- keeps the outcome for a while, as for every lock. The removals come first: they work without free memory.
 ---
 --- @key lock        hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended       string  there once this owner's hold is over
+--- @key ended       string  tombstone: exists once this owner's hold has ended
 --- @keys holds      string  every hold key that the owner may have
 --- @arg owner       string
 --- @arg publish     string  PUBLISH or SPUBLISH
@@ -32,7 +32,7 @@ if redis.call('HLEN', lock) <= 1 then
   return { 'released', announce(publish, channel, '0') }
 end
 local reply = { 'released', 1 }
--- The hold key got its time just before the lock did: a few milliseconds may have passed in between.
+-- The hold key got its lease just before the lock did: a few milliseconds may have passed in between.
 if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs + 100 then
   listReaders(reply, lock)
 end

@@ -1,7 +1,7 @@
---- Gives every read hold that is still its owner's at least its lease, hold keys and lock; answers 1 or 0 for each.
+--- Extends every read hold that is still its owner's, hold keys and lock, to at least the lease; answers 1 or 0 each.
 ---
---- A hold key that is gone is made again: as long as the reader's field is there, no writer can have come in. The lock
---- gets no less than the hold keys have: a watchdog of Redisson may have set its time to its own.
+--- A missing hold key is created again: while the reader's field exists, no writer can have acquired the lock. The lock
+--- gets at least the time of the hold keys: a watchdog of Redisson may have set its TTL to another lease.
 ---
 --- @keys places   any     for each hold the lock, then its hold keys
 --- @args holders  string  for each hold its owner, the number of its hold keys, its lease
@@ -14,7 +14,7 @@ for i = 1, #holders, 3 do
   local count, leaseMs = tonumber(holders[i + 1]), tonumber(holders[i + 2])
   local held = redis.pcall('HEXISTS', lock, holders[i]) == 1
   if held then
-    -- A reader without a hold key counts for nobody else: it must not believe itself renewed.
+    -- Other clients ignore a reader without a hold key: its renewal must not be confirmed.
     held = false
     for hold = place + 1, place + count do
       held = keepHold(places[hold], leaseMs) or held

@@ -1,12 +1,12 @@
---- Takes the lock for a new writer from the named holders. When others hold it by now, nothing is taken from anyone.
+--- Takes the lock for a new writer from the named holders. If others hold it by now, nothing changes.
 ---
---- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it takes nothing.
+--- Delivered twice, it makes one hold; delivered after that hold was released or given up, none.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended    string  there once this owner's hold is over
+--- @key ended    string  tombstone: exists once this owner's hold has ended
 --- @arg owner    string
 --- @arg leaseMs  ms
---- @args robbed  string  who held the lock when the call was made
+--- @args robbed  string  the holders at the time of the call
 --- @returns { 'held' } | { 'changed' } | { 'ended' }
 --- @guarded
 --- @include lib/raise-lease

@@ -1,10 +1,10 @@
---- Judges the readers that stay after a release, as Redisson does: the lock gets the longest time that one of their
---- hold keys has left, and is freed when there is none.
+--- Checks the readers that stay after a release, as Redisson does: the lock gets the longest time that one of their
+--- hold keys has left, and is freed if no hold key exists.
 ---
---- A single reader without hold keys is left where it is: Redisson 3.44 to 3.52 loses the hold keys of readers that
---- live, and their fields with their counts must be there when they enter again or leave. Only the readers that were
---- seen are judged: when others have come, or some have entered again, they are named and nothing is done. Repeated
---- or late, it does no more than the truth of the moment allows.
+--- One reader without hold keys keeps its field: Redisson 3.44 to 3.52 loses the hold keys of live readers, and their
+--- fields and counts must exist when they enter again or leave. The script acts only on the readers that the client
+--- saw: if others have come, or some have entered again, it names them and changes nothing. So a repeat or a late copy
+--- does no harm.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
 --- @keys holds   string  for each reader its hold keys
@@ -47,7 +47,7 @@ end
 local leftMs = redis.call('PTTL', lock)
 if longestMs ~= leftMs and longestMs ~= FOR_EVER_MS then
   redis.call('PEXPIRE', lock, longestMs)
-  -- Who waits was told the longer time, and is woken to hear the shorter one.
+  -- The waiters know the longer time: the wake-up lets them learn the shorter one.
   if longestMs < leftMs then
     announce(publish, channel, '0')
   end

@@ -1,16 +1,16 @@
---- Takes the lock for a new writer, or says how long it is taken and how.
+--- Takes the lock for a new writer, or says how long it is taken and in which mode.
 ---
---- Readers are not judged here: a reader of Redisson may live though its hold keys are gone. Whether they still count
---- is decided when a reader leaves, and by the TTL of the lock.
---- Delivered twice, it still makes one hold; delivered after that hold was released or given up, it makes none.
---- A writer with preference has itself noted while it waits; the note lasts a short time and every attempt renews it.
+--- The readers are not checked here: a Redisson reader may live although its hold keys are gone. Whether readers still
+--- count is decided when a reader leaves, and by the TTL of the lock.
+--- Delivered twice, it makes one hold; delivered after that hold was released or given up, none.
+--- A writer with preference is noted while it waits; the note lasts a short time and every attempt renews it.
 ---
 --- @key lock     hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended    string  there once this owner's hold is over
---- @key waiting  zset    writers that readers stand back for -> until when
+--- @key ended    string  tombstone: exists once this owner's hold has ended
+--- @key waiting  zset    waiting writers -> until when readers yield to them
 --- @arg owner    string
 --- @arg leaseMs  ms
---- @arg noteMs   integer  how long readers stand back after this attempt; 0 without preference
+--- @arg noteMs   integer  how long readers yield after this attempt; 0: no preference
 --- @returns { 'held' } | { 'busy', remainingMs, mode: string } | { 'ended' }
 --- @guarded
 --- @include lib/now

@@ -1,10 +1,10 @@
---- Gives a writer back what a server that took over, or started anew, does not know of.
+--- Restores a write hold that a promoted or restarted server has forgotten.
 ---
 --- @key lock      hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended     string  there once this owner's hold is over
---- @key guard     string  which server was last reckoned with, and until when its grace lasts
+--- @key ended     string  tombstone: exists once this owner's hold has ended
+--- @key guard     string  the last server seen in charge, and the end of its grace
 --- @arg owner     string
---- @arg reader    string  the field of the same owner's read hold, or nothing
+--- @arg reader    string  the field of the same owner's read hold, or empty
 --- @arg count     integer
 --- @arg leaseMs   integer
 --- @arg graceMs   integer
@@ -20,7 +20,7 @@ end
 if not mayComeBack(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
--- What it holds for reading may have come back before, and then stands there alone, beside the mode.
+-- The owner's read hold may have been restored before: it is then the only field beside the mode.
 local fields = redis.call('HLEN', lock)
 local readsAlone = fields == 2 and reader ~= '' and redis.call('HEXISTS', lock, reader) == 1
 if fields > 0 and not readsAlone then

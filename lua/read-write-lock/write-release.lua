@@ -1,12 +1,12 @@
---- Ends a writer's hold for good, however often it was entered, and wakes everyone who waits.
+--- Ends a writer's hold for good, however often it was entered, and wakes all waiters.
 ---
---- When the same owner also reads, the lock goes on as a read lock: other readers may come in at once. The readers
---- are named in the answer, so that the TTL of the lock can be brought to their leases. What happened is
---- remembered for a while, as for every lock. HDEL comes first because it works without free memory.
+--- If the same owner also reads, the lock becomes a read lock: other readers may acquire it at once. The reply names
+--- the readers, so that the client can set the TTL of the lock to their leases. A tombstone keeps the outcome for a
+--- while, as for every lock. HDEL comes first because it works without free memory.
 ---
 --- @key lock        hash    mode, readers -> count, writer -> count; its TTL is the longest lease
---- @key ended       string  there once this owner's hold is over
---- @key waiting     zset    writers that readers stand back for -> until when
+--- @key ended       string  tombstone: exists once this owner's hold has ended
+--- @key waiting     zset    waiting writers -> until when readers yield to them
 --- @arg owner       string
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

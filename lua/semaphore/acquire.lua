@@ -1,13 +1,13 @@
 --- Takes permits, or says that there are too few.
 ---
---- Each attempt is answered once: a copy of one that found too few does not take them later, when nobody would
---- know; a copy of one that took them takes no more; and one that was undone before it ran takes none.
+--- Each attempt is answered once: a copy of one that found too few permits does not take them later, when no caller
+--- would know; a copy of one that took permits takes no more; and one that was undone before it ran takes none.
 ---
---- @key permits     string  how many are free
---- @key answer      string  what this very attempt was answered
+--- @key permits     string  the number of free permits
+--- @key answer      string  the remembered reply to this attempt
 --- @arg count       integer
---- @arg takenMs     ms  how long to remember that they were taken
---- @arg shortMs     ms  how long to remember that they were not
+--- @arg takenMs     ms  how long to remember that permits were taken
+--- @arg shortMs     ms  how long to remember that there were too few
 --- @returns { 'taken' } | { 'short', left } | { 'undone' }
 --- @include lib/remember
 --- @include lib/permits
@@ -20,7 +20,7 @@ if before and before[1] == 'undone' then
 end
 if before then
   if before[1] == 'taken' then
-    -- Written once more: newer servers wait for replicas only as far as the asking connection has written.
+    -- Written again, because on newer servers WAIT covers only the writes of the connection that sends it.
     redis.call('PEXPIRE', answer, takenMs)
   end
   return before

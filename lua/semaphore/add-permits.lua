@@ -1,9 +1,9 @@
---- Makes the semaphore larger, or smaller by a negative number, and wakes waiters that more permits may serve.
+--- Adds permits, or removes them if negative, and wakes waiters that more permits may serve.
 ---
---- Made smaller, it may owe permits: fewer than none are free until enough came back. A TTL stays.
+--- After a removal the number of free permits may be negative until enough are given back. A TTL stays.
 ---
---- @key permits     string  how many are free
---- @key answer      string  what this very request was answered
+--- @key permits     string  the number of free permits
+--- @key answer      string  the remembered reply to this request
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

@@ -1,9 +1,9 @@
---- Takes all permits that are free and says how many they were. A TTL stays; a debt is forgiven.
+--- Takes all free permits and says how many they were. A TTL stays; a negative number becomes 0.
 ---
---- The value goes back to the server as the text it is, so that no large number is rounded on the way.
+--- The value goes back to the server as text, so that no large number is rounded on the way.
 ---
---- @key permits     string  how many are free
---- @key answer      string  what this very request was answered
+--- @key permits     string  the number of free permits
+--- @key answer      string  the remembered reply to this request
 --- @arg rememberMs  ms
 --- @returns { 'drained', count }
 --- @include lib/remember

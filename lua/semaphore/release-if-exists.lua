@@ -1,7 +1,7 @@
 --- Gives permits back and wakes the waiters, unless the semaphore is gone.
 ---
---- @key permits     string  how many are free
---- @key answer      string  what this very request was answered
+--- @key permits     string  the number of free permits
+--- @key answer      string  the remembered reply to this request
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

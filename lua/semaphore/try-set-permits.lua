@@ -1,9 +1,9 @@
---- Gives a semaphore its permits, unless it has been given some before.
+--- Sets the number of permits of a semaphore, unless it is set already.
 ---
---- @key permits     string  how many are free
---- @key answer      string  what this very request was answered
+--- @key permits     string  the number of free permits
+--- @key answer      string  the remembered reply to this request
 --- @arg count       integer
---- @arg ttlMs       integer  how long the semaphore lives; 0 for ever
+--- @arg ttlMs       integer  how long the semaphore lives; 0: for ever
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

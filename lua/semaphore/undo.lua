@@ -1,11 +1,10 @@
---- Makes sure that an attempt nobody waits for any more comes to nothing: gives back what it took, and bars it
---- if it has not run yet.
+--- Undoes an attempt that its caller gave up: gives its permits back, and bars it if it has not run yet.
 ---
---- Permits go back only to a semaphore that still is there: those of one that expired or was deleted are gone
---- with it. Done twice, it gives back once.
+--- Permits go back only to a semaphore that still exists: if it expired or was deleted, its permits are gone too. Done
+--- twice, it gives back once.
 ---
---- @key permits     string  how many are free
---- @key answer      string  what that very attempt was answered
+--- @key permits     string  the number of free permits
+--- @key answer      string  the remembered reply to that attempt
 --- @arg count       integer
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

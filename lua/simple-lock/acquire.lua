@@ -1,7 +1,7 @@
 --- Takes the plain lock for a new owner, or says how long it is taken.
 ---
 --- @key lock     string  the holder's token; its TTL is the lease
---- @key ended    string  there once this owner's hold is over
+--- @key ended    string  tombstone: exists once this owner's hold has ended
 --- @arg owner    string
 --- @arg leaseMs  ms
 --- @returns { 'held' } as nil | { 'busy', remainingMs } as integer | { 'ended' }

@@ -1,4 +1,4 @@
---- Says who holds the plain lock and for how long.
+--- Answers the holder of the plain lock and the time left.
 ---
 --- @key lock     string  the holder's token; its TTL is the lease
 --- @returns { 'free' } | { 'locked', remainingMs, holder: string? }

@@ -1,10 +1,10 @@
---- Ends the owner's plain lock for good, where copies of its commands may still be on their way.
+--- Ends the owner's plain lock for good, for owners whose commands may have copies on their way.
 ---
---- What happened is remembered for a while: a repeat gets the same answer, and an acquisition of this owner
---- that was sent before but arrives after is refused.
+--- A tombstone keeps the outcome for a while: a repeat gets the same answer, and an acquisition of this owner that was
+--- sent before but arrives later is refused.
 ---
 --- @key lock        string  the holder's token; its TTL is the lease
---- @key ended       string  there once this owner's hold is over
+--- @key ended       string  tombstone: exists once this owner's hold has ended
 --- @arg owner       string
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string

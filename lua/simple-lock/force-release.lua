@@ -1,10 +1,10 @@
---- Deletes the plain lock if it still has the named token, and wakes the waiters. Every other token is left alone.
+--- Deletes the plain lock if it still has the named token, and wakes the waiters. Any other token is left alone.
 ---
 --- The answer is remembered: libraries may use a token again, and a repeat must not end the next hold.
 ---
 --- @key lock        string  the holder's token; its TTL is the lease
---- @key answer      string  what this very request was answered
---- @arg holder      string  the name of the token that was there when the call was made
+--- @key answer      string  the remembered reply to this request
+--- @arg holder      string  the name of the token at the time of the call
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms

@@ -1,4 +1,4 @@
---- Names the holder's token, for a call that will end exactly this hold.
+--- Names the holder's token, for a later call that ends exactly this hold.
 ---
 --- A token may be any string, but a lock has an expiry: a string without one is refused.
 ---

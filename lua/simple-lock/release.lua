@@ -1,7 +1,7 @@
 --- Deletes the plain lock if it is still the owner's, and wakes the waiters.
 ---
---- For owners whose every command was answered on the connection that carried it: no copy of one can come later, so
---- nothing has to be remembered.
+--- For owners whose commands were all answered on the connection that carried them: no copy can arrive later, so no
+--- tombstone is needed.
 ---
 --- @key lock     string  the holder's token; its TTL is the lease
 --- @arg owner    string

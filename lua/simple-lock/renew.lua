@@ -1,4 +1,4 @@
---- Gives every plain lock that is still its owner's at least the lease; answers 1 or 0 for each.
+--- Extends every plain lock that is still its owner's to at least the lease; answers 1 or 0 for each.
 ---
 --- @keys locks   string  the holder's token; its TTL is the lease
 --- @arg leaseMs  ms

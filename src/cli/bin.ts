@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * The command line: `holdfast <command>`. What a command does is in `commands/`.
+ * The command line: `holdfast <command>`. The commands are in `commands/`.
  */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { demo } from './commands/demo.ts';
 
-/** Something that was left open must not keep a finished command from ending. */
+/** A resource left open must not keep a finished command from ending. */
 const LINGER_MS = 2_000;
 
 function readVersion(): string {
@@ -14,7 +14,7 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-// The reader of a pipe may leave early, as `head` does.
+// The reader of a pipe may close it early, as `head` does.
 process.stdout.on('error', () => process.exit(1));
 
 const program = new Command('holdfast')

@@ -1,7 +1,7 @@
 /**
- * The count-down latch: closed with a count, open for everybody once that many have counted down.
+ * The count-down latch: it is closed with a count and opens when the count reaches 0.
  *
- * Waiting is the runtime's. One look that finds the latch open lets in everybody who waited before it.
+ * The runtime does the waiting. One look that finds the latch open releases every waiter that came before that look.
  */
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
@@ -20,22 +20,22 @@ import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** How to wait for a latch. */
 export interface AwaitOptions {
-  /** How long to wait at most; left out, as long as it takes. */
+  /** How long to wait at most; default: no limit. */
   waitMs?: number | undefined;
   /** Stops the waiting; the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Whether a latch of that key can live in a Cluster. Redisson puts the channel of a latch in braces of its own,
- * so with braces in the name, channel and key fall into different slots, where no script reaches both.
+ * Whether a latch with this key works in a Cluster. Redisson wraps the channel name of a latch in braces. If the name
+ * has braces too, channel and key fall into different slots, and no script can reach both.
  */
 export function latchFitsCluster(key: string): boolean {
   return !/[{}]/.test(key);
 }
 
 /**
- * A gate that opens when enough have counted down, made by `client.getCountDownLatch(name)`.
+ * A gate that opens when its count reaches 0, made by `client.getCountDownLatch(name)`.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export class CountDownLatch {
   /**
    * Closes the latch with a count of 1 or more.
    *
-   * @returns false: it is closed already, and was left as it is
+   * @returns false when the latch is already closed; its count stays as it is
    */
   async trySetCount(count: number): Promise<boolean> {
     checkCount(count, 'count', 1);
@@ -76,10 +76,10 @@ export class CountDownLatch {
   }
 
   /**
-   * Counts down by one; the last one opens the latch. An open latch stays as it is.
+   * Counts down by one; the last call opens the latch. An open latch stays open.
    *
-   * @throws OutcomeUnknownError when the server did not answer in time; the call goes on in the background and
-   * takes effect once
+   * @throws OutcomeUnknownError when the server did not answer in time; the client retries in the background, and the
+   * call takes effect once
    */
   async countDown(): Promise<void> {
     this.#context.runtime.assertOpen();
@@ -89,7 +89,7 @@ export class CountDownLatch {
     if (reply.status === 'opened') this.#context.wire.announced(reply.announced);
   }
 
-  /** How many are still to count down; 0 when the latch is open, or was never closed. */
+  /** The count; 0 when the latch is open or was never closed. */
   async getCount(): Promise<number> {
     return this.#requests.read('ask for the count of', () => this.#look());
   }
@@ -97,7 +97,7 @@ export class CountDownLatch {
   /**
    * Waits until the latch is open.
    *
-   * @returns false: it was not within `waitMs`
+   * @returns false when the latch did not open within `waitMs`
    */
   async await(options?: AwaitOptions): Promise<boolean> {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
@@ -114,14 +114,14 @@ export class CountDownLatch {
     const isOpen = await sharedLooks.among(line, (sharedLook) =>
       new LatchWait(place, sharedLook).take({ waitMs, signal }),
     );
-    // Nobody may have told of the opening, and the last look may be a poll ago.
+    // The wake-up may be missing, and the last look may be one poll interval old.
     return isOpen !== null || (await this.getCount()) === 0;
   }
 
   /**
    * Removes the latch, which opens it.
    *
-   * @returns false: there was none
+   * @returns false when there was no latch
    */
   async delete(): Promise<boolean> {
     const reply = await this.#requests.change('delete', (memory) =>
@@ -148,11 +148,11 @@ interface LatchPlace {
   readonly line: string;
   readonly name: string;
   readonly channel: string;
-  /** How many are still to count down. */
+  /** Reads the count. */
   look(): Promise<number>;
 }
 
-/** One wait for a latch: a look that finds it open takes nothing. */
+/** One wait for a latch. A look that finds the latch open takes nothing. */
 class LatchWait extends Acquisition<true, number> {
   readonly #place: LatchPlace;
   readonly #sharedLook: SharedLook | undefined;
@@ -178,7 +178,7 @@ class LatchWait extends Acquisition<true, number> {
     return true;
   }
 
-  /** Those who wait may not have heard of the opening: a newcomer looks before it joins them, and tells them. */
+  /** The waiters in line may have missed the wake-up: a new waiter looks first, and wakes them if the latch is open. */
   protected override get asksFirst(): boolean {
     return true;
   }

@@ -1,8 +1,8 @@
 /**
- * One wish for permits with a lease.
+ * One call that acquires permits with a lease.
  *
- * All attempts ask for the same ids, so that none takes more than once. What a call that gives up may have
- * taken, or may yet take, is undone in the background.
+ * All its attempts ask for the same ids, so the permits are taken once. If the caller gives up, whatever an attempt
+ * took, or may still take, is undone in the background.
  */
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
@@ -22,7 +22,7 @@ export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
   readonly #make: (grant: Grant) => T;
   #sentAt = 0;
 
-  /** @param make makes of one grant what the caller gets for it */
+  /** @param make turns one grant into the caller's permit */
   constructor(
     runtime: Runtime,
     protocol: PermitProtocol,
@@ -66,13 +66,13 @@ export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
   protected accept(_answer: Answer, doubtful: boolean): T[] {
     const terms = { sentAt: this.#sentAt, leaseMs: this.#leaseMs, doubtful };
     const grants = this.#ids.map((owner) => ({ owner, ...terms }));
-    // One attempt took them all: what is said of the first is said of each.
+    // One attempt took all permits, so a check of the first grant covers all of them.
     assertInTime(this.runtime, this.#protocol, grants[0] as Grant);
     return grants.map(this.#make);
   }
 
   protected abandon(): void {
-    // Should the undoing come to nothing for that long, a lease ends by itself; what has none is worth trying on.
+    // Retrying is pointless once the lease has ended. A permit without expiry is retried for the full time.
     const forMs = Math.min(this.#leaseMs, UNANSWERED_MS);
     this.runtime.backgroundRetry.settle(`give back permits of "${this.#protocol.name}"`, forMs, () =>
       this.#protocol.undo(this.#ids, forMs + LATE_MS),

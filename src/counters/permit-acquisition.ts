@@ -1,9 +1,9 @@
 /**
- * One wish for permits of a semaphore.
+ * One call that acquires permits of a semaphore.
  *
- * An attempt is repeated under its own id until it is answered, and an answered one is over: the next try is
- * a new attempt. So there is at most one attempt at a time whose outcome is not known, and when the caller
- * gives up, that one is undone: what it took goes back, and if it has not run yet it never will.
+ * An attempt is repeated under its own id until the server answers it. The next try is a new attempt with a new id.
+ * So at most one attempt at a time has an unknown outcome. If the caller gives up, that attempt is undone: its
+ * permits go back, and if it has not run yet, it never will.
  */
 import { DriverError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
@@ -28,7 +28,7 @@ type Answer = Awaited<ReturnType<typeof semaphoreAcquire.run>>;
 export class PermitAcquisition extends Acquisition<true, Answer> {
   readonly #place: SemaphorePlace;
   readonly #count: number;
-  /** Where the answer of the attempt is kept that is not answered yet. */
+  /** The key of the remembered answer, while an attempt is unanswered. */
   #answer: string | undefined;
 
   constructor(place: SemaphorePlace, count: number) {
@@ -58,7 +58,7 @@ export class PermitAcquisition extends Acquisition<true, Answer> {
     const { context, requests, key, name } = this.#place;
     const { grantSender, rememberMs } = context.wire;
     this.#answer ??= requests.nextAnswerKey();
-    // Where a copy may be on its way, too few must stay too few until it cannot arrive any more.
+    // A copy of the attempt may still arrive. Until it cannot, it must find the remembered "too few".
     const shortMs = this.hadTrouble ? Math.max(LATE_MS, rememberMs) : rememberMs;
     const args = { count: this.#count, takenMs: UNANSWERED_MS, shortMs };
     return grantSender.permits({ name, key }, semaphoreAcquire, { permits: key, answer: this.#answer }, args);
@@ -68,7 +68,7 @@ export class PermitAcquisition extends Acquisition<true, Answer> {
     if (status === 'taken') return undefined;
     this.#answer = undefined;
     if (status === 'short') return -1;
-    // Only a defect of ours could repeat an attempt that was given up.
+    // Only a bug in holdfast could repeat an attempt that was given up.
     throw new DriverError(`An attempt to take "${this.#place.name}" is over and was repeated`);
   }
 

@@ -1,8 +1,8 @@
 /**
- * What a permit-expirable semaphore says to the server about single permits: take, keep, give back.
+ * The requests of a permit-expirable semaphore about single permits: acquire, renew, release.
  *
- * A permit is known by 16 random bytes made here: members of Redisson's sorted set, 32 hex digits to users.
- * An id is used once and barred when its permit is over, so that nothing that arrives late can take it again.
+ * The client makes the id of a permit: 16 random bytes, a member of Redisson's sorted set, 32 hex digits for users.
+ * An id is used once. When its permit ends, a tombstone bars it, so that no late command can take it again.
  */
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
@@ -29,12 +29,12 @@ export function permitBytes(id: string): Buffer {
   return Buffer.from(id, 'hex');
 }
 
-/** A lease as scripts take it. */
+/** The lease argument of the scripts; -1 means no expiry. */
 export function leaseArgument(leaseMs: number): number {
   return leaseMs === Number.POSITIVE_INFINITY ? -1 : leaseMs;
 }
 
-/** Renews many permits in one call, whichever semaphores they belong to. Made once for each client. */
+/** Renews many permits, of any semaphores, in one call. Made once for each client. */
 export function renewPermits({ driver }: Wire): Renew {
   return async (keys, leaseMs, ids) => {
     const timeouts = keys.map(permitTimeoutKey);
@@ -47,7 +47,7 @@ export class PermitProtocol implements TenureProtocol {
   readonly name: string;
   readonly key: string;
   readonly identity: string;
-  /** Who waits is told by a message: it may wait for any number of permits, and there is a line for each. */
+  /** Null: messages wake the waiters, and each number of permits has its own line. */
   readonly line = null;
   readonly renew: Renew;
   readonly channel: string;
@@ -67,17 +67,17 @@ export class PermitProtocol implements TenureProtocol {
     return { permits: this.key, timeouts: permitTimeoutKey(this.key) };
   }
 
-  /** How to wake who waits. */
+  /** The command and the channel that wake the waiters. */
   get wake(): { publish: string; channel: string } {
     return { publish: this.#wire.publish, channel: this.channel };
   }
 
-  /** For how long a permit that ended is refused to late attempts, and to whoever repeats its release. */
+  /** How long the tombstone of a permit refuses late attempts and answers repeated releases. */
   get tombstoneMs(): number {
     return Math.max(LATE_MS, this.#wire.rememberMs);
   }
 
-  /** Where the end of each of these permits is noted. */
+  /** The keys of the tombstones of these permits. */
   endedKeys(ids: readonly string[]): string[] {
     return ids.map((id) => endedKey(this.key, id));
   }
@@ -86,7 +86,7 @@ export class PermitProtocol implements TenureProtocol {
     return this.#wire.grantSender.isOneCommand(this.key);
   }
 
-  /** Takes all of them, or says in how many milliseconds the next permit comes back; -1 when nobody knows. */
+  /** Takes all of these permits, or says in how many ms the next taken permit expires; -1 when that is unknown. */
   async acquire(
     ids: readonly string[],
     leaseMs: number,
@@ -94,13 +94,13 @@ export class PermitProtocol implements TenureProtocol {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
     const args = { leaseMs: leaseArgument(leaseMs), ...this.wake, ids: ids.map(permitBytes) };
     const reply = await this.#wire.grantSender.permits(this, permitSemaphoreAcquire, keys, args);
-    // Only a defect of ours could use an id again.
+    // Only a bug in holdfast could use an id again.
     if (reply.status === 'ended')
       throw new DriverError(`A permit of "${this.name}" is over and was taken again`);
     return reply;
   }
 
-  /** Makes sure that none of them is taken, now or later. */
+  /** Makes sure that none of these permits is taken, now or later. */
   async undo(ids: readonly string[], rememberMs: number): Promise<void> {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
     const args = { ...this.wake, rememberMs, ids: ids.map(permitBytes) };
@@ -108,7 +108,7 @@ export class PermitProtocol implements TenureProtocol {
     if (reply.status === 'returned') this.#wire.announced(reply.announced);
   }
 
-  /** @param request tells a repeat from another wish to release the same permit */
+  /** @param request distinguishes a repeat from another release of the same permit */
   async end(id: string, rememberMs: number, request = id): Promise<'released' | 'lost'> {
     const keys = { ...this.keys, ended: endedKey(this.key, id) };
     const args = { request, ...this.wake, rememberMs, id: permitBytes(id) };
@@ -118,10 +118,10 @@ export class PermitProtocol implements TenureProtocol {
   }
 
   /**
-   * Releases it and answers whether it was there until now. Whether an attempt to take it is still on its way
-   * need not be known here: it stays barred for as long as one could be.
+   * Releases the permit and answers whether it was held until now. An attempt to take it may still be on its way: the
+   * tombstone outlasts every such attempt.
    *
-   * @throws OutcomeUnknownError or DriverError when no answer could be had; it goes on in the background
+   * @throws OutcomeUnknownError or DriverError when there was no answer; the release is retried in the background
    */
   async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
     const { clock, commandTimeoutMs } = runtime;

@@ -1,8 +1,8 @@
 /**
- * The permit-expirable semaphore: so many permits, each with an id, a lease and a holder who is told its end.
+ * The permit-expirable semaphore: permits with an id and a lease. The holder learns when the lease ends.
  *
- * A permit that is not given back comes back when its lease is over. How permits are asked for is in
- * `expiring-permit-acquisition.ts`, what becomes of one that is held in `permit.ts`.
+ * A permit that is not given back becomes free when its lease ends. `expiring-permit-acquisition.ts` acquires
+ * permits; `permit.ts` keeps a permit while it is held.
  */
 import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
@@ -25,18 +25,18 @@ import type { SynchronizerContext } from './synchronizer-context.ts';
 /** Redisson reads a number of permits as a Java `int`. */
 const MOST_PERMITS = 2 ** 31 - 1;
 
-/** Each permit has an id to send and a time to keep: a call for more would keep the server busy. */
+/** Each permit has an id to send and an expiry to store: a call for more permits would keep the server busy. */
 const MOST_AT_ONCE = 10_000;
 
 /** How to take permits. */
 export interface PermitOptions {
-  /** The permit comes back after this time; `Infinity`: never by itself. Left out, it is kept while this process lives. */
+  /** The permit expires after this time; `Infinity`: never. Left out, the watchdog keeps it while the process lives. */
   leaseMs?: number | undefined;
-  /** Stops the waiting; the call rejects with the signal's reason, and nothing stays taken. */
+  /** Stops the waiting; the call rejects with the signal's reason and takes nothing. */
   signal?: AbortSignal | undefined;
 }
 
-/** How to take permits that may not be there. */
+/** How to try to take permits. */
 export interface TryPermitOptions extends PermitOptions {
   /** How long to wait at most; 0, the default, tries once. */
   waitMs?: number | undefined;
@@ -75,10 +75,10 @@ export class PermitExpirableSemaphore {
   }
 
   /**
-   * Takes a permit, waiting as long as it takes.
+   * Takes a permit; waits without limit.
    *
-   * @throws the reason of `signal`; a call that is given up takes nothing
-   * @throws LeaseLostError when the grant came after its deadline; it is taken back
+   * @throws the reason of `signal`; an aborted call takes nothing
+   * @throws LeaseLostError when the grant arrived after its deadline; the permit is given back
    */
   async acquire(options?: PermitOptions): Promise<Permit> {
     const [permit] = await this.#takeAtLast(1, options);
@@ -91,7 +91,7 @@ export class PermitExpirableSemaphore {
   }
 
   /**
-   * Takes a permit if one can be had within `waitMs`.
+   * Takes a permit if one is available within `waitMs`.
    *
    * @example
    * ```ts
@@ -108,7 +108,7 @@ export class PermitExpirableSemaphore {
     return permits?.[0] ?? null;
   }
 
-  /** Takes this many permits if they can be had within `waitMs`, all of them or none. */
+  /** Takes this many permits if they are available within `waitMs`, all or none. */
   async tryAcquireMany(permits: number, options?: TryPermitOptions): Promise<Permit[] | null> {
     const count = checkCount(permits, 'permits', 1, MOST_AT_ONCE);
     const { waitMs = 0, ...wish } = checkOptions('tryTakePermit', options);
@@ -116,20 +116,20 @@ export class PermitExpirableSemaphore {
   }
 
   /**
-   * Gives a permit back, whoever took it.
+   * Gives a permit back, whichever client took it.
    *
-   * @throws NotHeldError when it is not there, or its time was over
-   * @throws OutcomeUnknownError when the server did not answer in time; it goes on in the background
+   * @throws NotHeldError when the permit is not taken, or its lease had ended
+   * @throws OutcomeUnknownError when the server did not answer in time; the release is retried in the background
    */
   async release(id: string): Promise<void> {
     if (!(await this.tryRelease(id))) throw this.#notHeld(id);
   }
 
   /**
-   * Gives a permit back, whoever took it; or several, all of them or none.
+   * Gives a permit back, whichever client took it; or several, all or none.
    *
-   * @returns for one: whether it was there and its time not over; for several: how many were given back
-   * @throws OutcomeUnknownError when the server did not answer in time; it goes on in the background
+   * @returns for one: whether it was taken and its lease had not ended; for several: how many were given back
+   * @throws OutcomeUnknownError when the server did not answer in time; the release is retried in the background
    */
   async tryRelease(id: string): Promise<boolean>;
   async tryRelease(ids: readonly string[]): Promise<number>;
@@ -144,16 +144,16 @@ export class PermitExpirableSemaphore {
     runtime.assertOpen();
     const held = this.#held.find(this.#protocol, id);
     if (held !== undefined && !held.isLeft) return held.release();
-    // Of two releases of one permit, the first is to find it; how it ends is for its own caller to hear.
+    // Of two releases of one permit, the first must find it. Its error goes to its own caller.
     await held?.release().catch(() => undefined);
     return this.#protocol.releaseSurely(runtime, id, numbers.next());
   }
 
   /**
-   * Gives a permit another lease, longer or shorter, counted from now; `Infinity` makes it permanent. A permit
-   * that the watchdog keeps is from then on kept by this lease alone.
+   * Sets the lease of a permit, longer or shorter, counted from now; `Infinity` makes it permanent. The watchdog no
+   * longer renews the permit afterwards.
    *
-   * @returns false: it is not there, or its time is over
+   * @returns false when the permit is not taken, or its lease has ended
    */
   async updateLease(id: string, leaseMs: number): Promise<boolean> {
     checkPermitId(id);
@@ -177,9 +177,9 @@ export class PermitExpirableSemaphore {
   }
 
   /**
-   * How long a permit is taken yet, as the server has it; -1 for one that is permanent.
+   * The time left of a permit's lease on the server; -1 for a permanent permit.
    *
-   * @throws NotHeldError when it is not there, or its time is over
+   * @throws NotHeldError when the permit is not taken, or its lease has ended
    */
   async getLeaseMs(id: string): Promise<number> {
     const args = { ...this.#protocol.wake, id: permitBytes(checkPermitId(id)) };
@@ -191,9 +191,9 @@ export class PermitExpirableSemaphore {
   }
 
   /**
-   * Gives the semaphore its permits, unless it has been given some before.
+   * Sets the number of permits, unless it is set already.
    *
-   * @returns false: it has permits already, and was left as it is
+   * @returns false when the number is set already; it stays as it is
    */
   async trySetPermits(permits: number): Promise<boolean> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -210,7 +210,7 @@ export class PermitExpirableSemaphore {
     return reply.status === 'set';
   }
 
-  /** Makes free and taken permits together as many as this; made smaller, fewer than 0 may be free for a while. */
+  /** Sets the total of free and taken permits; if reduced, the number of free permits may be below 0 for a while. */
   async setPermits(permits: number): Promise<void> {
     const args = { count: checkCount(permits, 'permits', 0, MOST_PERMITS), ...this.#protocol.wake };
     const { wire } = this.#context;
@@ -220,7 +220,7 @@ export class PermitExpirableSemaphore {
     if (reply.status === 'set') wire.announced(reply.announced);
   }
 
-  /** Makes the semaphore larger, or smaller by a negative number: then fewer than 0 may be free for a while. */
+  /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
   async addPermits(permits: number): Promise<void> {
     const args = {
       count: checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS),
@@ -233,7 +233,7 @@ export class PermitExpirableSemaphore {
     wire.announced(announced);
   }
 
-  /** How many permits are free; below 0 when the semaphore was made smaller than what is taken. */
+  /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
   async availablePermits(): Promise<number> {
     return (await this.#count()).free;
   }
@@ -243,7 +243,7 @@ export class PermitExpirableSemaphore {
     return (await this.#count()).taken;
   }
 
-  /** How many permits there are, free and taken; 0 when the semaphore was not given any. */
+  /** How many permits there are, free and taken; 0 when the number was never set. */
   async getPermits(): Promise<number> {
     const { exists, free, taken } = await this.#count();
     return exists ? free + taken : 0;
@@ -299,7 +299,7 @@ export class PermitExpirableSemaphore {
       wire.announced(reply.announced);
       return reply.count;
     } catch (error) {
-      // What may have been given back, or is going to be, is not to be relied on any more.
+      // These permits may have been given back, or soon will be: their holders must not rely on them any more.
       tell(error instanceof OutcomeUnknownError);
       throw error;
     }

@@ -1,8 +1,8 @@
 /**
- * A permit that is held: the right to be one of so many, and the news when it ends.
+ * A permit while it is held, and the signal that its lease has ended.
  *
- * With a lease it stands on a tenure, as a hold of a lock does. Without an end there is nothing to keep alive
- * and nothing that could run out: it is only given back.
+ * A permit with a lease has a tenure, as the hold of a lock does. A permanent permit needs no renewal and cannot
+ * expire: it is only given back.
  */
 import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
@@ -14,7 +14,7 @@ import { type Entry, Tenure } from '../runtime/tenure.ts';
 import type { PermitProtocol } from './permit-protocol.ts';
 
 /**
- * What `acquire()` of a permit-expirable semaphore gives.
+ * A permit of a permit-expirable semaphore, as `acquire()` returns it.
  *
  * @example
  * ```ts
@@ -28,41 +28,41 @@ import type { PermitProtocol } from './permit-protocol.ts';
 export interface Permit extends AsyncDisposable {
   /** The name of the semaphore. */
   readonly name: string;
-  /** 32 lower-case hex digits, by which any client, of any language, can release or prolong it. */
+  /** 32 lower-case hex digits. Any client, in any language, can release or extend the permit by this id. */
   readonly id: string;
   /**
-   * Aborts with a `LeaseLostError` before the server can give the permit to anyone else. Not aborted by `release()`.
-   * Reading the property looks at the clock, as with a hold.
+   * Aborts with a `LeaseLostError` before the server can give the permit to another client. `release()` does not
+   * abort it. Reading the property checks the clock, as with a hold.
    */
   readonly signal: AbortSignal;
-  /** How long it can be relied on without another renewal; 0 when it is over, `Infinity` when it is permanent. */
+  /** How long the holder may rely on it without a renewal; 0 when it has ended, `Infinity` when it is permanent. */
   readonly remainingMs: number;
   /**
-   * Throws when the permit is not there any more, even if the process slept and nothing could tell it yet.
+   * Throws when the permit is no longer held, even if the process slept and no timer has fired yet.
    *
    * @throws LeaseLostError, or NotHeldError after `release()`
    */
   assertHeld(): void;
   /**
-   * Makes the lease last at least this long from now; a longer one that is running is not cut. A permanent permit stays
+   * Makes the lease last at least this long from now; a longer lease is not shortened. A permanent permit stays
    * permanent.
    *
    * @throws LeaseLostError, or NotHeldError after `release()`
    */
   extend(leaseMs: number): Promise<void>;
   /**
-   * Gives the permit back; calling it again answers the same.
+   * Gives the permit back; a second call returns the same result.
    *
-   * @returns true: released; false: it had been lost before
+   * @returns true: released; false: the permit had been lost before
    * @throws OutcomeUnknownError when the server did not answer in time; the release is repeated in the background
    */
   release(): Promise<boolean>;
 }
 
-/** The permits of one client: renewed together, and found by their ids while somebody has use for them. */
+/** The held permits of one client: renewed together, and found by their ids while user code references them. */
 export class HeldPermits {
   readonly renew: Renew;
-  /** Weak, since a permanent permit may be passed on by its id and never be thought of here again. */
+  /** Weak, because another client may release a permanent permit by its id, and this client never learns of it. */
   readonly #byId = new Map<string, WeakRef<HeldPermit>>();
   readonly #collected = new FinalizationRegistry<string>((id) => this.#byId.delete(id));
 
@@ -92,7 +92,7 @@ export class HeldPermit implements Permit, Entry {
   renewed: boolean;
   readonly #runtime: Runtime;
   readonly #held: HeldPermits;
-  /** An attempt to take it may still be on its way. */
+  /** An attempt to take this permit may still be on its way. */
   readonly #isDoubtful: boolean;
   #controller: AbortController | undefined;
   /** Undefined while the permit is permanent. */
@@ -116,7 +116,7 @@ export class HeldPermit implements Permit, Entry {
   }
 
   get signal(): AbortSignal {
-    // After a blocked event loop the deadline may have passed without a timer that could tell.
+    // After a blocked event loop the deadline may have passed before its timer could fire.
     this.#tenure?.checkDeadline();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -125,7 +125,7 @@ export class HeldPermit implements Permit, Entry {
     return this.#controller.signal;
   }
 
-  /** Whether it is being given back, or has been. */
+  /** Whether the permit is being given back, or has been. */
   get isLeft(): boolean {
     return this.#releasing !== undefined;
   }
@@ -157,7 +157,7 @@ export class HeldPermit implements Permit, Entry {
     try {
       await this.release();
     } catch (error) {
-      // The release goes on in the background. Throwing here would mask what the block itself threw.
+      // The release is retried in the background. Throwing here would mask an error of the block itself.
       this.#runtime.report('error', { error, during: `release a permit of "${this.name}"` });
     }
   }
@@ -169,10 +169,10 @@ export class HeldPermit implements Permit, Entry {
   }
 
   /**
-   * The server is about to be asked for another lease, by id. It may have it from now on, or keep the one it
-   * has: until the answer comes, only the shorter is relied on. The watchdog has no more to do with it.
+   * To be called before the server is asked for another lease by id. Until it answers, either lease may be in force:
+   * the holder relies on the shorter one. The watchdog stops renewing the permit.
    *
-   * @returns to be called with what the server answered
+   * @returns a callback for the server's answer
    */
   leaseChanging(sentAt: number, leaseMs: number): (isUpdated: boolean) => void {
     if (
@@ -188,13 +188,13 @@ export class HeldPermit implements Permit, Entry {
     const isLonger = known.sentAt + known.leaseMs < sentAt + leaseMs;
     const [shorter, longer] = isLonger ? [known, wanted] : [wanted, known];
     const tenure = this.#stand(shorter);
-    // The longer one may be what the server has: attempts to give it back must have an end, though it has none.
+    // The server may have the longer lease. Retries of a release must end even if that lease never does.
     tenure?.asked(sentAt, Math.min(longer.leaseMs, shorter.leaseMs + UNANSWERED_MS));
     this.#tenure = tenure;
     return (isUpdated) => {
-      // Changed again meanwhile, or given back: whoever did that knows better.
+      // The lease was changed again, or the permit given back: this answer is out of date.
       if (this.#tenure !== tenure || this.#releasing !== undefined) return;
-      // Its time may have passed unnoticed before the answer came.
+      // The deadline may have passed unnoticed before the answer came.
       if (this.#loss !== undefined || tenure?.checkDeadline() === false) return;
       if (!isUpdated) this.#lose();
       else {
@@ -205,10 +205,10 @@ export class HeldPermit implements Permit, Entry {
   }
 
   /**
-   * It is being given back by its id, together with others: all or none. Not renewed meanwhile, or a renewal
-   * that comes after it would take it for lost.
+   * To be called before a release by id together with others, all or none. The renewal stops meanwhile: after the
+   * release it would report the permit as lost.
    *
-   * @returns to be called with whether it was given back
+   * @returns a callback for whether the permit was given back
    */
   leaving(): (isReleased: boolean) => void {
     const { watchdog } = this.#runtime;
@@ -242,7 +242,7 @@ export class HeldPermit implements Permit, Entry {
     return new Tenure(this.#runtime, this.protocol, terms, this);
   }
 
-  /** The server does not know it any more. */
+  /** The server no longer has the permit. */
   #lose(): void {
     if (this.#tenure !== undefined) this.#tenure.lose('notOwner');
     else this.onLost(new LeaseLostError(this.name, this.id, 'notOwner'));

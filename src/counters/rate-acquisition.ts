@@ -1,9 +1,9 @@
 /**
- * One wish for permits of a rate limiter.
+ * One call that acquires permits of a rate limiter.
  *
- * All attempts of a call carry the same random id, which names its entry in the history: whichever of them takes
- * the permits, the others find that entry and take nothing. When the caller gives up while one of them may have
- * run or may yet run, the entry is taken out again, and none will ever make it anew.
+ * All attempts of a call carry the same random id, which names its entry in the history. Once one attempt has taken
+ * the permits, the others find that entry and take nothing. If the caller gives up while an attempt may have run or
+ * may still run, the entry is removed, and no attempt can add it again.
  */
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
@@ -21,16 +21,16 @@ export interface RatePlace {
   readonly name: string;
   readonly key: string;
   readonly keys: RateKeys;
-  /** Where those who wait for so many permits queue up in this process; for no number, how all these lines begin. */
+  /** The line of the waiters for this number of permits; for '', the prefix of all these lines. */
   readonly lineFor: (count: number | '') => string;
-  /** Permits may be free that those who wait in this process do not know of. */
+  /** Makes the waiters of this process look again, because permits may have become free. */
   readonly wakeWaiters: () => void;
 }
 
 type RateKeys = ReturnType<typeof rateKeys>;
 type Answer = Awaited<ReturnType<typeof rateLimiterAcquire.run>>;
 
-/** The limit of all and that of one client: which of them is in force is written in the limiter. */
+/** The keys of the shared limit and of this client's limit. The limiter's configuration says which limit applies. */
 export function rateKeys(key: string, clientId: string) {
   return {
     config: key,
@@ -45,7 +45,7 @@ export function unsetError(name: string): DriverError {
   return new DriverError(`The rate limiter "${name}" is not initialized: call trySetRate first`);
 }
 
-/** Gives true, or why it will never be granted. */
+/** Results in true, or in the error that says why the permits will never be granted. */
 export class RateAcquisition extends Acquisition<true | Error, Answer> {
   readonly #place: RatePlace;
   readonly #count: number;
@@ -65,7 +65,7 @@ export class RateAcquisition extends Acquisition<true | Error, Answer> {
   }
 
   protected get waiting(): Waiting {
-    // The server announces neither permits that come back early nor a new rate.
+    // The server announces neither permits that are released early nor a new rate.
     return { kind: 'spin', nextDelayMs: () => Math.min(this.#waitMs, jittered(POLL_MS)) };
   }
 
@@ -96,7 +96,7 @@ export class RateAcquisition extends Acquisition<true | Error, Answer> {
       case 'unset':
         return unsetError(name);
       case 'undone':
-        // Only a defect of ours could repeat an attempt that was given up.
+        // Only a bug in holdfast could repeat an attempt that was given up.
         return new DriverError(`An attempt to take "${name}" is over and was repeated`);
       default:
         return true;

@@ -1,8 +1,7 @@
 /**
- * The rate limiter: a sliding window, at most so many permits in any interval.
+ * The rate limiter: a sliding window with at most `rate` permits in any interval.
  *
- * Permits come back by themselves when their time is over. How the attempts of one caller are made is in
- * `rate-acquisition.ts`.
+ * A permit becomes free when its interval is over. `rate-acquisition.ts` makes the attempts of one caller.
  */
 import { OptionError } from '../errors.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
@@ -18,24 +17,24 @@ import { RateAcquisition, type RatePlace, rateKeys, unsetError } from './rate-ac
 import type { AcquireOptions, TryAcquireOptions } from './semaphore.ts';
 import type { SynchronizerContext } from './synchronizer-context.ts';
 
-/** An entry of the history has four bytes for them. */
+/** An entry of the history stores the number of permits in four bytes. */
 const MOST_PERMITS = 2 ** 32 - 1;
 
-/** How many permits there are, and for whom. */
+/** The rate, and whether all clients share it. */
 export interface RateOptions {
-  /** One limit for everybody, or one for each client. */
+  /** One limit for all clients, or one for each client. */
   mode: 'overall' | 'perClient';
-  /** So many permits … */
+  /** The number of permits … */
   rate: number;
   /** … in any interval of this length. */
   intervalMs: number;
-  /** How long the limiter lives after it was last used, not less than `intervalMs`; 0, the default: for ever. */
+  /** How long the limiter is kept after its last use, at least `intervalMs`; 0, the default: for ever. */
   keepAliveMs?: number | undefined;
 }
 
-/** How a rate limiter is set. */
+/** The configuration of a rate limiter. */
 export interface RateConfig extends RateOptions {
-  /** 0: it lives for ever. */
+  /** 0: the limiter is kept for ever. */
   keepAliveMs: number;
 }
 
@@ -70,9 +69,9 @@ export class RateLimiter {
   }
 
   /**
-   * Gives the limiter its rate, unless it has one.
+   * Sets the rate, unless the limiter has one.
    *
-   * @returns false: it has a rate already, and was left as it is
+   * @returns false when the limiter has a rate already; it stays as it is
    */
   async trySetRate(options: RateOptions): Promise<boolean> {
     const rate = checkRate(options);
@@ -84,8 +83,8 @@ export class RateLimiter {
   }
 
   /**
-   * Gives the limiter its rate, whether it has one or not. It begins anew: what was granted before counts no
-   * more, except what other clients were granted by their own limit.
+   * Sets the rate, whether or not the limiter has one, and starts over: earlier grants no longer count, except those
+   * of other clients under their own limit.
    */
   async setRate(options: RateOptions): Promise<void> {
     const rate = checkRate(options);
@@ -96,10 +95,10 @@ export class RateLimiter {
   }
 
   /**
-   * Takes permits, all of them at once, waiting as long as it takes.
+   * Takes permits, all at once; waits without limit.
    *
-   * @throws the reason of `signal`; a call that is given up takes nothing
-   * @throws OptionError when the rate is lower than that; DriverError when the limiter has none
+   * @throws the reason of `signal`; an aborted call takes nothing
+   * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
    */
   async acquire(permits = 1, options?: AcquireOptions): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -110,7 +109,7 @@ export class RateLimiter {
   }
 
   /**
-   * Takes permits if they can be had within `waitMs`.
+   * Takes permits if they are available within `waitMs`.
    *
    * @example
    * ```ts
@@ -120,7 +119,7 @@ export class RateLimiter {
    * console.log(await uploads.tryAcquire(1, { waitMs: 50 })); // false
    * ```
    *
-   * @throws OptionError when the rate is lower than that; DriverError when the limiter has none
+   * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
    */
   async tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -129,10 +128,10 @@ export class RateLimiter {
   }
 
   /**
-   * Gives permits back before their time, because they were not needed. No more are free than the rate allows.
+   * Gives unused permits back before their interval ends. The number of free permits never exceeds the rate.
    *
-   * @throws OutcomeUnknownError when the server did not answer in time; the release goes on in the background
-   * and takes effect once
+   * @throws OutcomeUnknownError when the server did not answer in time; the release is retried in the background and
+   * takes effect once
    */
   async release(permits = 1): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -145,7 +144,7 @@ export class RateLimiter {
     this.#wakeWaiters();
   }
 
-  /** How many permits could be taken at once, now. */
+  /** How many permits are free now. */
   async availablePermits(): Promise<number> {
     const { driver } = this.#context.wire;
     const reply = await this.#requests.read('ask for permits of', () =>
@@ -155,7 +154,7 @@ export class RateLimiter {
     return reply.count;
   }
 
-  /** How the limiter is set; null when it has no rate. */
+  /** The configuration of the limiter; null when it has no rate. */
   async getConfig(): Promise<RateConfig | null> {
     const { driver } = this.#context.wire;
     const reply = await this.#requests.read('ask for the rate of', () =>
@@ -175,7 +174,7 @@ export class RateLimiter {
     return granted !== null;
   }
 
-  /** Those of this process look at once; others, whom nobody tells, when it is time for them. */
+  /** The waiters of this process look at once. Those of other processes get no message and look after their pause. */
   #wakeWaiters(): void {
     this.#context.runtime.lookAtAll(this.#place.lineFor(''));
   }

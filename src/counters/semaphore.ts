@@ -1,8 +1,8 @@
 /**
- * The semaphore: so many permits, which anybody takes and gives back.
+ * The semaphore: a number of permits that any client takes and gives back.
  *
- * Permits have no owner and no lease: nothing comes back by itself when a process dies. What is taken and given
- * is counted exactly once. How the attempts of one caller are made is in `permit-acquisition.ts`.
+ * Permits have no owner and no lease: the permits of a process that dies stay taken. Every acquisition and release
+ * counts exactly once. `permit-acquisition.ts` makes the attempts of one caller.
  */
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import { semaphoreChannel } from '../keys.ts';
@@ -26,17 +26,17 @@ const MOST_PERMITS = 2 ** 31 - 1;
 
 /** How to wait for permits. */
 export interface AcquireOptions {
-  /** Stops the waiting; the call rejects with the signal's reason, and nothing stays taken. */
+  /** Stops the waiting; the call rejects with the signal's reason and takes nothing. */
   signal?: AbortSignal | undefined;
 }
 
-/** How the permits of a semaphore are set. */
+/** How to set the permits of a semaphore. */
 export interface SetPermitsOptions {
-  /** After this time the semaphore is gone; left out, it stays. */
+  /** The semaphore expires after this time; default: never. */
   ttlMs?: number | undefined;
 }
 
-/** How to take permits that may not be there. */
+/** How to try to take permits. */
 export interface TryAcquireOptions extends AcquireOptions {
   /** How long to wait at most; 0, the default, tries once. */
   waitMs?: number | undefined;
@@ -46,7 +46,7 @@ export interface TryAcquireOptions extends AcquireOptions {
 export interface WithPermitOptions extends AcquireOptions {
   /** How many permits to take; 1. */
   permits?: number | undefined;
-  /** How long to wait at most, then `AcquireTimeoutError`. Left out, it waits as long as it takes. */
+  /** How long to wait at most, then `AcquireTimeoutError`; default: no limit. */
   waitMs?: number | undefined;
 }
 
@@ -77,10 +77,10 @@ export class Semaphore {
   }
 
   /**
-   * Gives the semaphore its permits, unless it has been given some before.
+   * Sets the number of permits, unless it is set already.
    *
-   * @param options `ttlMs`: after this time the semaphore is gone; left out, it stays
-   * @returns false: it has permits already, and was left as it is
+   * @param options `ttlMs`: the semaphore expires after this time; default: never
+   * @returns false when the number is set already; it stays as it is
    */
   async trySetPermits(permits: number, options?: SetPermitsOptions): Promise<boolean> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -93,9 +93,9 @@ export class Semaphore {
   }
 
   /**
-   * Takes permits, all of them at once, waiting as long as it takes.
+   * Takes permits, all at once; waits without limit.
    *
-   * @throws the reason of `signal`; a call that is given up takes nothing
+   * @throws the reason of `signal`; an aborted call takes nothing
    */
   async acquire(permits = 1, options?: AcquireOptions): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -106,7 +106,7 @@ export class Semaphore {
   }
 
   /**
-   * Takes permits if they can be had within `waitMs`.
+   * Takes permits if they are available within `waitMs`.
    *
    * @example
    * ```ts
@@ -125,10 +125,10 @@ export class Semaphore {
   }
 
   /**
-   * Gives permits back, whoever took them; a semaphore that is not there begins with them.
+   * Gives permits back, whichever client took them; a missing semaphore is created with them.
    *
-   * @throws OutcomeUnknownError when the server did not answer in time; the release goes on in the background
-   * and takes effect once
+   * @throws OutcomeUnknownError when the server did not answer in time; the release is retried in the background and
+   * takes effect once
    */
   async release(permits = 1): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
@@ -141,9 +141,9 @@ export class Semaphore {
   }
 
   /**
-   * Gives permits back if the semaphore is there: one that expired does not come to life again.
+   * Gives permits back if the semaphore exists: one that expired is not created again.
    *
-   * @returns false: it is not there, and nothing was changed; also for 0 permits
+   * @returns false when the semaphore does not exist, and nothing was changed; also for 0 permits
    * @throws OutcomeUnknownError as `release` does
    */
   async releaseIfExists(permits = 1): Promise<boolean> {
@@ -153,7 +153,7 @@ export class Semaphore {
     return this.#requests.owe('release', (memory) => this.#releaseIfExists(count, memory));
   }
 
-  /** Makes the semaphore larger, or smaller by a negative number: then fewer than 0 may be free for a while. */
+  /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
   async addPermits(permits: number): Promise<void> {
     const count = checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS);
     const { announced } = await this.#requests.change('add permits to', (memory) =>
@@ -162,7 +162,7 @@ export class Semaphore {
     this.#context.wire.announced(announced);
   }
 
-  /** Takes all permits that are free and answers how many they were. */
+  /** Takes all free permits and returns how many they were. */
   async drainPermits(): Promise<number> {
     const { driver } = this.#context.wire;
     const { count } = await this.#requests.change('drain permits of', ({ answer, rememberMs }) =>
@@ -171,7 +171,7 @@ export class Semaphore {
     return count;
   }
 
-  /** How many permits are free; below 0 when the semaphore was made smaller than what is taken. */
+  /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
   async availablePermits(): Promise<number> {
     const { driver } = this.#context.wire;
     const { count } = await this.#requests.read('ask for permits of', () =>
@@ -181,11 +181,10 @@ export class Semaphore {
   }
 
   /**
-   * Runs the work with permits taken and gives them back once, however the work ends. An error of the work is
-   * passed on; one of giving back is reported as the client's `error` event and repeated in the background.
+   * Takes permits, runs the work, and gives the permits back once, however the work ends. An error of the work is
+   * rethrown. A failed release is reported as the client's `error` event and retried in the background.
    *
-   * Closing the client gives the permits back at once; the call then rejects with `ClosedError` when the work
-   * is done.
+   * Closing the client gives the permits back at once; the call then rejects with `ClosedError` when the work ends.
    *
    * @throws AcquireTimeoutError after `waitMs`
    */
@@ -195,12 +194,12 @@ export class Semaphore {
     const count = checkCount(permits, 'permits', 1, MOST_PERMITS);
     const { runtime } = this.#context;
     let closed: unknown;
-    // There is no lease that would end: what is not given back before the connection goes is lost.
+    // Permits have no lease: those not given back before the connection closes are lost.
     const interrupt = (reason: unknown) => {
       closed = reason;
       this.#requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
     };
-    // A client that closes waits until it is known whether there is something to give back.
+    // A closing client waits until it is known whether there are permits to give back.
     runtime.backgroundRetry.began();
     let place: Link<Interruptible>;
     try {
@@ -223,7 +222,7 @@ export class Semaphore {
     }
   }
 
-  /** Never throws, because what the work did is done. */
+  /** Never throws: a failed release must not hide the outcome of the work. */
   async #giveBack(count: number): Promise<void> {
     try {
       await this.#requests.owe('release', (memory) => this.#releaseIfExists(count, memory), {

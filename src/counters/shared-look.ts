@@ -1,6 +1,6 @@
 /**
- * What those who wait for the same thing in this process know of each other: who had come before a certain look was
- * taken, and need not look again.
+ * Lets the waiters of one line in this process share a look at the server: a waiter that came before a successful
+ * look need not look again.
  */
 export class SharedLook {
   #came = 0;
@@ -11,7 +11,7 @@ export class SharedLook {
     return this.#inside === 0;
   }
 
-  /** How many have come so far: a newcomer's number, or what to note before a look. */
+  /** How many waiters have come so far: the number of the newest waiter, and what to note before a look. */
   get came(): number {
     return this.#came;
   }
@@ -25,7 +25,7 @@ export class SharedLook {
     this.#inside -= 1;
   }
 
-  /** A look, before which this many had come, found what they all wait for. */
+  /** A look was successful; this many waiters had come before it and need not look again. */
   serve(upTo: number): void {
     this.#servedUpTo = Math.max(this.#servedUpTo, upTo);
   }
@@ -38,7 +38,7 @@ export class SharedLook {
 export class SharedLooks {
   readonly #sharedLooks = new Map<string, SharedLook>();
 
-  /** Has the work done as one of the crowd of that id, which is there while somebody is in it. */
+  /** Runs the work as one of the waiters with this id, which share a look while there are any. */
   async among<T>(id: string, work: (sharedLook: SharedLook) => Promise<T>): Promise<T> {
     const sharedLook = this.#sharedLooks.get(id) ?? new SharedLook();
     this.#sharedLooks.set(id, sharedLook);

@@ -1,10 +1,10 @@
 /**
- * Where servers are and how to log in: the ways to say so, and what a URL and single fields come to.
+ * Server addresses and credentials: the forms in which users give them, and how a URL and single fields combine.
  */
 import { isIP } from 'node:net';
 import { OptionError } from '../errors.ts';
 
-/** One server. Single fields win over what the URL says. */
+/** One server. Single fields override the URL. */
 export interface ServerTarget {
   /** `redis://` or `rediss://` (TLS), also spelt `valkey://` and `valkeys://`: `redis://user:secret@host:6379/0`. */
   readonly url?: string | undefined;
@@ -27,7 +27,7 @@ export interface NodeAddress {
 /** A primary that Sentinels watch over. */
 export interface SentinelTarget {
   readonly sentinels: readonly NodeAddress[];
-  /** What the Sentinels call the primary. */
+  /** The Sentinels' name for the primary. */
   readonly name: string;
   /** For the primary. */
   readonly username?: string | undefined;
@@ -42,12 +42,12 @@ export interface SentinelTarget {
   readonly db?: number | undefined;
 }
 
-/** Where a node of a Cluster is to be found, by the address that the Cluster gives it: `{ '10.0.0.5:6379': … }`. */
+/** Maps the address that the Cluster announces for a node to a reachable one: `{ '10.0.0.5:6379': … }`. */
 export type NatMap =
   | Readonly<Record<string, { readonly host: string; readonly port: number }>>
   | ((address: string) => { host: string; port: number } | null);
 
-/** A Cluster. Some of its nodes are enough; it names the others. */
+/** A Cluster. Some of its nodes are enough; they name the others. */
 export interface ClusterTarget {
   readonly cluster: readonly NodeAddress[];
   readonly username?: string | undefined;
@@ -55,18 +55,18 @@ export interface ClusterTarget {
   /** `true`, or the options of `tls.connect`, for every node. */
   readonly tls?: boolean | object | undefined;
   readonly natMap?: NatMap | undefined;
-  /** A Cluster has no other. */
+  /** A Cluster has only database 0. */
   readonly db?: 0 | undefined;
 }
 
 /** A primary that stays the primary, and its replicas. */
 export interface FixedTarget {
   readonly master: ServerTarget;
-  /** Nobody connects to them; they are counted. */
+  /** Only counted, never connected to. */
   readonly replicas: readonly ServerTarget[];
 }
 
-/** What the fields and the URL come to. */
+/** The result of combining the fields and the URL. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -81,7 +81,7 @@ function parseUrl(url: string): Partial<Address> {
   try {
     parsed = new URL(url);
   } catch {
-    // The URL is not repeated, nor the cause kept: both carry the password.
+    // The message omits the URL and the error omits the cause: both contain the password.
     throw new OptionError('The url is not a valid URL; expected redis://user:password@host:port/db');
   }
   const scheme = /^(?:redis|valkey)(s?):$/.exec(parsed.protocol);
@@ -100,18 +100,18 @@ function parseUrl(url: string): Partial<Address> {
   };
 }
 
-/** The options of `tls.connect` that a target asks for; undefined for none. */
+/** The options of `tls.connect` for a target; undefined without TLS. */
 export function tlsOptions(tls: boolean | object | undefined): object | undefined {
   return typeof tls === 'object' ? tls : tls === true ? {} : undefined;
 }
 
-/** Managed servers pick their certificate by this name, which Node sends only when told; an IP is not allowed. */
+/** Managed servers pick their certificate by this name. Node sends it only when it is set; an IP is not allowed. */
 export function named(tls: object, host: string): object {
   return isIP(host) === 0 ? { servername: host, ...tls } : tls;
 }
 
 /**
- * Reads a target. Single fields win over what the URL says.
+ * Resolves a target to an address. Single fields override the URL.
  *
  * @throws OptionError
  */

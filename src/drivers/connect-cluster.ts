@@ -1,8 +1,8 @@
 /**
- * Opens a Cluster client of ours, with ioredis and settings of our choice.
+ * Opens holdfast's own Cluster client, with ioredis.
  *
- * ioredis connects to a node when it gets its first command, and has no other way to wait than to queue it. Here
- * every primary is connected as soon as it is known, so that a command either can be written or fails at once.
+ * ioredis connects to a node at its first command, and can only queue that command meanwhile. This file connects every
+ * primary as soon as it is known, so that a command is either written or fails at once.
  */
 import type { Cluster, Redis } from 'ioredis';
 import { type ClusterTarget, named, tlsOptions } from './address.ts';
@@ -24,13 +24,13 @@ import { ping } from './ioredis/connection.ts';
 
 const NODE_PORT = 6_379;
 
-/** How often to ask who has which slots. Commands that went wrong have it asked at once. */
+/** How often to refresh the slot map. A command that was misdirected refreshes it at once. */
 const REFRESH_EVERY_MS = 5_000;
 
-/** Enough for a slot that moves on while it is followed; more only hides a Cluster that does not know itself. */
+/** Enough for a slot that moves during the redirection; more would only hide an inconsistent slot map. */
 const MAX_REDIRECTIONS = 5;
 
-/** How ioredis says that no node could help, without saying why. */
+/** The errors of ioredis that say no node could help, without the reason. */
 const NO_NODE = /^(?:None of startup nodes is available|Failed to refresh slots cache)/;
 
 function loginOf({ username, password, tls }: ClusterTarget) {
@@ -40,28 +40,28 @@ function loginOf({ username, password, tls }: ClusterTarget) {
 function settings(target: ClusterTarget, commandTimeoutMs: number) {
   return {
     lazyConnect: true,
-    // The nodes do not queue, and the driver looks before it sends. Told here, ioredis would answer for a node
-    // that is still connecting as if the connection had broken.
+    // The nodes do not queue, and the driver checks before it sends. With false here, ioredis would report a node that
+    // is still connecting as a broken connection.
     enableOfflineQueue: true,
-    // A Cluster that is not in order says so to every command.
+    // A Cluster that is down refuses every command with that reason.
     enableReadyCheck: false,
-    // What was in flight when a connection broke may have run: it is not sent again.
+    // A command in flight when its connection broke may have run: it is not sent again.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 0,
     maxRedirections: MAX_REDIRECTIONS,
     slotsRefreshTimeout: shareMs(commandTimeoutMs),
-    // The timer of ioredis goes on after a client that is closed during a refresh; see `refreshRegularly`.
+    // The timer of ioredis survives a client that is closed during a refresh; see `refreshRegularly`.
     slotsRefreshInterval: 0,
     clusterRetryStrategy: reconnectDelayMs,
-    // Certificates are made out to names: they are not turned into addresses.
+    // Certificates name hosts, so host names are not resolved to addresses.
     dnsLookup: (host: string, callback: (error: null, address: string) => void) => callback(null, host),
     redisOptions: { ...commandSettings(commandTimeoutMs), ...loginOf(target) },
     ...(target.natMap !== undefined && { natMap: target.natMap }),
   };
 }
 
-/** Connects to a Cluster; resolves when every primary that can be reached within the time is. */
+/** Connects to a Cluster. Resolves when every primary that can be reached within the time is connected. */
 export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
   const seeds = target.cluster.map(({ host, port = NODE_PORT }) => ({ host, port }));
   const { Cluster } = await import('ioredis');
@@ -92,27 +92,27 @@ export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: O
   });
 }
 
-/** Has it asked again and again who has which slots. Answers how to stop that. */
+/** Refreshes the slot map regularly. Returns a function that stops it. */
 function refreshRegularly(client: Cluster): () => void {
   const timer = setInterval(() => client.refreshSlotsCache(() => {}), REFRESH_EVERY_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** Makes a node of ours of one that ioredis has just learned of. */
+/** Configures and connects a node that ioredis has just found. */
 function connectNode(node: Redis): void {
   const { host = '', tls, readOnly } = node.options;
   if (tls !== undefined) node.options.tls = named(tls, host);
-  // ioredis gives every node of a Cluster a queue, whatever it was told.
+  // ioredis gives every node of a Cluster an offline queue, whatever its settings say.
   node.options.enableOfflineQueue = false;
-  // The word before a command for a slot on the move; nobody handles its failure, which the command shares.
+  // ASKING precedes a command for a migrating slot. ioredis does not handle its rejection; the command fails as well.
   const asking = node.asking.bind(node);
   node.asking = () => {
     const said = asking();
     said.catch(() => undefined);
     return said;
   };
-  // Replicas are there to be asked who has which slots, on other connections.
+  // Replicas only answer questions about slots, on other connections.
   if (readOnly !== true) node.connect().catch(() => undefined);
 }
 
@@ -135,12 +135,12 @@ function assertAnyReady(client: Cluster, unreachable: ReadonlyMap<string, Error>
   );
 }
 
-/** Lets replies that are under way arrive, within a bound, then cuts the connections. */
+/** Waits a limited time for pending replies, then cuts the connections. */
 async function disconnect(client: Cluster): Promise<void> {
   const nodes = client.nodes().filter(({ status }) => status !== 'wait' && status !== 'end');
   const ended = nodes.map((node) => new Promise((resolve) => node.once('end', resolve)));
   const endsAt = performance.now() + CLOSE_MS;
-  // Answers come in order: what was sent before has been answered when this has.
+  // Replies arrive in order: when the PING is answered, all earlier commands are.
   await settledWithin(CLOSE_MS, nodes.map(ping));
   client.disconnect();
   await settledWithin(endsAt - performance.now(), ended);

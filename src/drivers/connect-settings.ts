@@ -1,5 +1,5 @@
 /**
- * What connections of our own have in common: settings of our choice, and how a failed start is told.
+ * The settings that holdfast's own connections share, and the errors of a failed start.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
@@ -10,19 +10,19 @@ export interface OpenOptions {
   readonly commandTimeoutMs: number;
 }
 
-/** How long a connection may take to close politely before it is cut. */
+/** How long a connection may take to close gracefully before it is cut. */
 export const CLOSE_MS = 500;
 const SHORTEST_RECONNECT_MS = 50;
 const LONGEST_RECONNECT_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 const LOADING_POLL_MS = 20;
 
-/** How long to wait before the next attempt to connect. */
+/** The pause before the next attempt to connect. */
 export function reconnectDelayMs(attempt: number): number {
   return Math.min(SHORTEST_RECONNECT_MS * 2 ** (attempt - 1), LONGEST_RECONNECT_MS);
 }
 
-/** Of several Sentinels or nodes one may be silent: each gets its share of the time there is. */
+/** Any of several Sentinels or nodes may not answer: each gets a share of the available time. */
 export function shareMs(commandTimeoutMs: number): number {
   return Math.min(1_000, Math.ceil(commandTimeoutMs / 3));
 }
@@ -35,21 +35,21 @@ export function commandSettings(commandTimeoutMs: number) {
     connectTimeout: commandTimeoutMs,
     noDelay: true,
     keepAlive: KEEP_ALIVE_MS,
-    // An INFO, which users limited by an ACL may not have. A server that is loading says so to every command.
+    // The ready check is an INFO, which an ACL may forbid. A loading server refuses every command with LOADING anyway.
     enableReadyCheck: false,
     disconnectTimeout: CLOSE_MS,
-    // Rejects what was in flight as soon as the connection breaks. By default it is sent again after the
-    // reconnect and runs twice; turning the resending off instead leaves its promise pending for ever.
+    // Rejects commands in flight as soon as the connection breaks. By default ioredis sends them again after the
+    // reconnect, and they run twice; with resending turned off their promises stay pending for ever.
     maxRetriesPerRequest: 0,
-    // A call made while offline fails at once, and certainly unsent: the runtime tries again with its own
-    // back-off and deadline. Queued, it would run after its caller had given up.
+    // A call made while offline fails at once, and is certainly unsent: the runtime retries with its own back-off and
+    // deadline. A queued call would run after its caller had given up.
     enableOfflineQueue: false,
-    // A server that answers nothing for this long is left, so that a half-open connection is replaced.
+    // A connection without any answer for this long is dropped, so that a half-open connection is replaced.
     socketTimeout: commandTimeoutMs,
   } satisfies RedisOptions;
 }
 
-/** Resolves when the server answers commands; one that is loading its data is waited for. */
+/** Resolves when the server answers commands. Waits while the server is loading its data. */
 export async function whenServing(client: IoredisSender): Promise<void> {
   for (;;) {
     try {
@@ -62,8 +62,8 @@ export async function whenServing(client: IoredisSender): Promise<void> {
 }
 
 /**
- * Waits for the steps of a start, an `error` event or the end of the time, whichever comes first. The event
- * tells why; the rejection of a `connect()` only says that the connection is closed.
+ * Waits for the steps of a start, an `error` event or the time-out, whichever comes first. The event carries the
+ * reason; the rejection of `connect()` only says that the connection is closed.
  */
 export async function within(
   timeoutMs: number,
@@ -74,7 +74,7 @@ export async function within(
   try {
     await new Promise<unknown>((resolve, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-      // It stays attached, because ioredis prints an error that nobody listens to.
+      // The listener stays attached, because ioredis prints errors that have no listener.
       client.on('error', reject);
       start().then(resolve, reject);
     });
@@ -83,7 +83,7 @@ export async function within(
   }
 }
 
-/** Lets replies that are under way arrive, within a bound, then cuts the connection. */
+/** Waits a limited time for pending replies, then cuts the connection. */
 export async function disconnect(client: { quit(): Promise<unknown>; disconnect(): void }): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const bound = new Promise<void>((resolve) => {
@@ -99,17 +99,17 @@ export async function disconnect(client: { quit(): Promise<unknown>; disconnect(
   client.disconnect();
 }
 
-/** Says where a connection was to go, and why there is none. */
+/** Says where the connection was to go, and why it failed. */
 export function cannotConnect(where: string, cause: unknown): DriverError {
-  // ioredis attaches the command that failed, and a failed AUTH carries the password: causes get printed.
+  // ioredis attaches the failed command to its error, and a failed AUTH contains the password: causes get printed.
   for (let each = cause; each instanceof Error; each = each.cause) Reflect.deleteProperty(each, 'command');
   const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
   return new DriverError(`Cannot connect to ${where}: ${reason}`, { cause });
 }
 
 /**
- * Asks servers one thing, on connections for that alone, and resolves to the first reason why one of them could
- * not answer: ioredis tries one node after the other and keeps to itself why it left each.
+ * Asks each server on a separate connection, and resolves to the first reason why one of them could not answer: ioredis
+ * tries one node after the other and does not report why it gave each up.
  */
 export async function reasonAmong(
   places: readonly { readonly host: string; readonly port: number }[],

@@ -1,9 +1,9 @@
 /**
- * Opens the connections that are ours, with ioredis, to wherever there is to connect.
+ * Opens holdfast's own connections with ioredis.
  *
- * A connection is made before the driver is handed out, so that a wrong address or password is told at
- * once. Deadlines on single calls are left to `deadline.ts`, which the caller puts around the driver; a Cluster
- * is left to `open-cluster.ts`.
+ * The first connection is made before the driver is returned, so that a wrong address or password is reported at once.
+ * Deadlines on single calls belong to `deadline.ts`, which the caller puts around the driver; a Cluster belongs to
+ * `connect-cluster.ts`.
  */
 import type { Redis } from 'ioredis';
 import { DriverError } from '../errors.ts';
@@ -26,8 +26,8 @@ import { SENTINEL_PORT, SentinelPrimary } from './ioredis/sentinel.ts';
 import { OneServerDriver } from './one-server.ts';
 
 /**
- * Connects, and resolves to a driver that keeps itself connected until it is closed. Rejects with a DriverError,
- * leaving nothing behind, when the first connection fails or is not ready within `commandTimeoutMs`.
+ * Connects, and resolves to a driver that stays connected until it is closed. Rejects with a DriverError, leaving
+ * nothing open, when the first connection fails or is not ready within `commandTimeoutMs`.
  */
 export function openDriver(
   where: Exclude<Destination, { kind: 'embedded' }>,
@@ -45,12 +45,12 @@ export function openDriver(
   }
 }
 
-/** The settings of a connection to one server, which it looks for anew whenever it is lost. */
+/** The settings of a connection to one server. A lost connection is opened again. */
 function settings(commandTimeoutMs: number) {
   return {
     ...commandSettings(commandTimeoutMs),
     retryStrategy: reconnectDelayMs,
-    // A demoted primary stays connected and refuses every write; a new connection finds the new one.
+    // A demoted primary stays connected and refuses every write; a new connection finds the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
 }
@@ -77,13 +77,13 @@ async function openServer(
   return ioredisDriver(client, () => disconnect(client));
 }
 
-/** Nobody will tell that a primary in a list of servers is none, so that is found out before it is relied on. */
+/** Checks the role: without Sentinels, no other component would report that the listed primary is a replica. */
 async function assertPrimary(client: Redis, where: string): Promise<void> {
   let role: unknown;
   try {
     role = await client.role();
   } catch (error) {
-    // Who may not ask has to believe the list.
+    // Without permission, trust the list.
     if (error instanceof Error && error.message.startsWith('NOPERM')) return;
     throw error;
   }
@@ -92,7 +92,7 @@ async function assertPrimary(client: Redis, where: string): Promise<void> {
   throw new DriverError(`${where} was given as the master, but it is a replica of ${host}:${port}`);
 }
 
-/** Where Sentinels say the primary is. The library hands it to `tls.connect`, before what `tls` says. */
+/** The primary's address from the Sentinels. ioredis passes the fields to `tls.connect`; those of `tls` win. */
 function withServerName(address: string): { host: string; port: number } {
   const [, host = '', port] = /^(.*):(\d+)$/.exec(address) ?? [];
   return { host, port: Number(port), ...named({}, host) };

@@ -1,16 +1,16 @@
 /**
- * The life of one dedicated connection: opening, open, over.
+ * The states of one dedicated connection: opening, open, over.
  *
- * Client libraries report a broken connection by several events, in an order of their own, and some
- * report it twice. This folds them into the promise of `Driver.openConnection`: while opening, the first
- * failure rejects; once open, it is told exactly once; after `destroy()`, never. How to drop the
- * connection and what counts as a failure is left to the adapters.
+ * Client libraries report a broken connection by several events, in varying order, and some report it twice. This class
+ * reduces them to the contract of `Driver.openConnection`: while opening, the first failure rejects; once open, it is
+ * reported exactly once; after `destroy()`, never. The adapters decide how to drop the connection and what counts as a
+ * failure.
  */
 import type { ConnectionEvents } from './driver.ts';
 
 export class ConnectionState {
   #isOpen = false;
-  /** Why it is over; undefined until then. */
+  /** Why the connection ended; undefined until then. */
   #end: Error | undefined;
   #rejectOpening: (reason: Error) => void = () => {};
   readonly #drop: () => void;
@@ -21,9 +21,9 @@ export class ConnectionState {
     this.#onDown = onDown;
   }
 
-  /** Waits for the steps that make the connection usable, or for the first failure, whichever is first. */
+  /** Waits for the steps that make the connection usable, or for the first failure. */
   async open(steps: Promise<unknown>): Promise<void> {
-    // Libraries reject a failed connect() with a bare "closed"; the event before it says why.
+    // Libraries reject a failed connect() with a bare "closed"; the event before it has the reason.
     const failed = new Promise<never>((_, reject) => {
       this.#rejectOpening = reject;
     });
@@ -33,12 +33,12 @@ export class ConnectionState {
       this.destroy();
       throw error;
     }
-    // It may have broken after the last step and before this line, when nobody was told.
+    // A break between the last step and this line was not reported to the caller.
     this.assertAlive();
     this.#isOpen = true;
   }
 
-  /** Throws when the connection is over: node-redis would queue a command that is never sent. */
+  /** Throws when the connection is over: node-redis would queue a command and never send it. */
   assertAlive(): void {
     if (this.#end !== undefined) throw this.#end;
   }
@@ -48,7 +48,7 @@ export class ConnectionState {
     if (this.#endWith(reason) && this.#isOpen) this.#onDown(reason);
   }
 
-  /** We drop the connection. */
+  /** The driver drops the connection. */
   destroy(): void {
     this.#endWith(new Error('The dedicated connection was closed by us'));
   }
@@ -62,12 +62,12 @@ export class ConnectionState {
   }
 }
 
-/** The dedicated connections of one driver, so that closing it drops them all, also those still opening. */
+/** The dedicated connections of one driver. Closing the driver drops all of them, including those still opening. */
 export class ConnectionStates {
   readonly #alive = new Set<ConnectionState>();
   #isOver = false;
 
-  /** All were destroyed, and none may follow them. */
+  /** All were destroyed; no new one may be opened. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -81,7 +81,7 @@ export class ConnectionStates {
     return connectionState;
   }
 
-  /** All of them broke, also those still opening; others may follow. */
+  /** Fails all connections, including those still opening. New ones may be opened. */
   failAll(reason: Error): void {
     for (const connectionState of [...this.#alive]) connectionState.fail(reason);
   }

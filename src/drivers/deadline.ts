@@ -1,13 +1,12 @@
 /**
  * A driver whose every call settles in time, whatever the client library does.
  *
- * The libraries do not help here: ioredis has no time-out unless its user set one, and that of node-redis
- * ends when the command is written, so a frozen server would hang a call without end. A script that still waits to
- * be written when its time is over is not written any more. One that was written may still run, which is why
- * the outcome is reported as unknown.
+ * The libraries do not ensure that: ioredis has no time-out unless the user sets one, and the time-out of node-redis
+ * ends when the command is written, so a frozen server would hang a call for ever. A script that is not yet written
+ * when its time ends is never written. A script that was written may still run, so its outcome is reported as unknown.
  *
- * Being where every call passes, it also tells when a server answers again after trouble, which is when it may
- * have become another one.
+ * Every call passes here, so this driver also reports when a server answers again after a failure: the server may have
+ * been replaced meanwhile.
  */
 
 import { type Alarm, type Clock, serverTime } from '../clock.ts';
@@ -24,18 +23,18 @@ import type {
   Topology,
 } from './driver.ts';
 
-/** Who watches over the calls. */
+/** Observes or refuses calls. */
 export interface CallWatch {
-  /** Why no script is to be sent now; undefined when that is all right. */
+  /** Why no script may be sent now; undefined when scripts may be sent. */
   refusal(now: number): Error | undefined;
-  /** A call was answered, for the first time since one was not, or could not be sent, or a connection broke. */
+  /** The first answer after a call failed or could not be sent, or after a connection broke. */
   onRecovered(): void;
 }
 
-/** The time of one call; as a signal it aborts when that is over. A real AbortSignal costs 5 µs for every call. */
+/** The time limit of one call, as a signal that aborts at its end. A real AbortSignal costs 5 µs per call. */
 class CallTime implements CallSignal {
   readonly endsAt: number;
-  /** Its place among the calls under way. */
+  /** Its link in the list of pending calls. */
   place: Link<CallTime> | undefined;
   readonly #clock: Clock;
   readonly #onOver: () => void;
@@ -47,7 +46,7 @@ class CallTime implements CallSignal {
     this.#onOver = onOver;
   }
 
-  /** Also after a suspend, before the timer fires. */
+  /** True also after a suspend, before the timer fires. */
   get aborted(): boolean {
     return serverTime(this.#clock) >= this.endsAt;
   }
@@ -66,7 +65,7 @@ class CallTime implements CallSignal {
   }
 }
 
-/** The calls that are under way, oldest first. All have the same time, so that one timer does for all of them. */
+/** The pending calls, oldest first. All have the same time limit, so one timer is enough. */
 class CallTimes {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -147,7 +146,7 @@ class DeadlineDriver implements Driver {
   }
 
   async rediscover(key: string): Promise<void> {
-    // Found out or not: who asked goes on with what is known by then.
+    // If that fails, the caller continues with the known nodes.
     await this.#bound(() => this.#driver.rediscover(key)).catch(() => undefined);
   }
 
@@ -161,7 +160,7 @@ class DeadlineDriver implements Driver {
     });
     const connection = await this.#bound(
       () => opening,
-      // Nobody would ever close a connection that opens after its caller has left; one that fails needs no closing.
+      // The caller has left and will not close a connection that opens late. One that fails needs no closing.
       () => void opening.then((late) => late.destroy()).catch(() => undefined),
     );
     return {
@@ -216,7 +215,7 @@ class DeadlineDriver implements Driver {
         reject(error);
       };
       try {
-        // Both handlers stay attached after a time-out: a late rejection is nobody's business any more.
+        // Both handlers stay attached after a time-out, so that a late rejection counts as handled.
         call(time).then((value) => {
           times.end(time);
           this.#answered();

@@ -1,8 +1,8 @@
 /**
- * Finds the driver for a client the user has.
+ * Finds the driver for the user's client.
  *
- * By structure, not by `instanceof`: a process may hold several copies of a library, and none of them is
- * imported here. What is not known is refused before anything is sent.
+ * By structure, not by `instanceof`: a process may load several copies of a library, and this file imports none of
+ * them. An unknown client is refused before anything is sent.
  */
 import { OptionError } from '../errors.ts';
 import type { Driver } from './driver.ts';
@@ -15,13 +15,13 @@ import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node
 import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis/sentinel.ts';
 import { detectGlide } from './valkey-glide/detect.ts';
 
-/** A method, whatever it takes and answers. */
+/** Any method. */
 type Method = (...args: never[]) => unknown;
 
 /**
- * A client that `Holdfast.from` takes, by what tells the libraries apart: `Redis` and `Cluster` of ioredis and iovalkey;
- * what `createClient`, `createClientPool`, `createCluster` and `createSentinel` of node-redis return; `GlideClient` and
- * `GlideClusterClient` of Valkey GLIDE, alone or with their configuration.
+ * A client that `Holdfast.from` accepts, by the members that tell the libraries apart: `Redis` and `Cluster` of ioredis
+ * and iovalkey; the results of `createClient`, `createClientPool`, `createCluster` and `createSentinel` of node-redis;
+ * `GlideClient` and `GlideClusterClient` of Valkey GLIDE, alone or with their configuration.
  */
 export type RedisClient =
   | { readonly callBuffer: Method; readonly sendCommand: Method; readonly status: string }
@@ -76,7 +76,7 @@ function isNodeRedisCluster(client: object): client is NodeRedisCluster {
   );
 }
 
-/** A client that does not connect by itself is refused here: its every call would fail, after a time-out each. */
+/** Refuses a client that is not open and does not connect by itself: every call on it would time out. */
 function opened<Client>(library: string, client: Client, isOpen: boolean): Client {
   if (isOpen) return client;
   throw new OptionError(
@@ -90,7 +90,7 @@ const ioredis = <Client extends IoredisSender>(client: Client) =>
 const nodeRedis = <Client extends { readonly isOpen: boolean }>(client: Client) =>
   opened('node-redis', client, client.isOpen);
 
-/** What was given, in words that cannot carry a password. */
+/** Describes the value without any text that could contain a password. */
 function describe(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'undefined';
@@ -101,7 +101,7 @@ function describe(value: unknown): string {
     : 'a plain object';
 }
 
-/** Returns a driver for the client, or throws an OptionError that says what is accepted. */
+/** Returns a driver for the client, or throws an OptionError that lists the accepted clients. */
 export function detectDriver(client: unknown): Driver {
   if (typeof client !== 'object' || client === null) {
     throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);

@@ -1,10 +1,10 @@
 /**
  * What the runtime needs from a Redis client library, and nothing more.
  *
- * Every state change is a script and every wake-up a message, so a driver runs scripts and opens
- * connections of its own for what must not share one. It leaves deadlines to `deadline.ts`, replacing
- * broken connections to whoever opened them, and the meaning of a reply to `scripts/`. Where one server is spoken to at
- * a time, `one-server.ts` is the driver, and an adapter says only how to send a command and open a connection.
+ * Every state change is a script and every wake-up is a message, so a driver runs scripts and opens dedicated
+ * connections. Deadlines belong to `deadline.ts`, replacing a broken connection to the code that opened it, and the
+ * meaning of a reply to `scripts/`. `one-server.ts` is the driver for everything but a Cluster; its adapters only say
+ * how to send a command and open a connection.
  */
 
 /** A script argument: text travels as UTF-8, a Buffer as its raw bytes. */
@@ -13,7 +13,7 @@ export type ScriptArgument = string | Buffer;
 /** What a script may answer: RESP integers, bulk strings as UTF-8 text, nil, and arrays of them. */
 export type ScriptReply = number | string | null | ScriptReply[];
 
-/** Aborts when the caller of a script has stopped waiting: a real `AbortSignal`, or as much of one as is used. */
+/** Aborts when the caller of a script has stopped waiting. An `AbortSignal`, reduced to the members in use. */
 export interface CallSignal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
@@ -24,19 +24,19 @@ export interface CallSignal {
 export type Topology = 'standalone' | 'sentinel' | 'cluster';
 
 export interface Driver {
-  /** The client library behind this driver, as people know it: `ioredis`, `node-redis`, `valkey-glide`. */
+  /** The client library behind this driver: `ioredis`, `node-redis`, `valkey-glide`. */
   readonly library: string;
   readonly topology: Topology;
-  /** A script that was answered was written to one connection only, so that no copy of it can arrive later. */
+  /** True if an answered script was written to one connection only, so that no copy of it can arrive later. */
   readonly writesOnce: boolean;
-  /** A prefix the user's client is configured to put before key names; the empty string if none. */
+  /** The prefix that the user's client puts before key names; the empty string if none. */
   readonly keyPrefix: string;
   /**
-   * Runs a script by its source, on the primary that has its keys, or on any when it has none. Keys are sent
-   * exactly as given: an adapter bypasses any prefixing of its library, because channel names derive from the
-   * same name and must agree with them. Rejects with whatever the library rejects with.
+   * Runs a script by its source, on the primary that serves its keys, or on any primary when it has none. Keys are sent
+   * exactly as given: an adapter bypasses the prefixing of its library, because channel names derive from the same name
+   * and must agree with the keys. Rejects with the library's own error.
    *
-   * A script is written once at most: an adapter keeps its library from writing it again when the connection
+   * A script is written at most once: an adapter prevents its library from writing the script again when the connection
    * broke before the answer, and from writing it at all after `signal` aborted.
    */
   eval(
@@ -53,26 +53,26 @@ export interface Driver {
     signal?: CallSignal,
   ): Promise<ScriptReply>;
   /**
-   * The primary that serves a key or a channel, by a name of the driver's own; the empty string where there is
-   * only one, or while none is known. Answered from what the library knows at present, without asking.
+   * The primary that serves a key or a channel, by the driver's name for it; the empty string where there is only one
+   * primary, or while none is known. Answers from what the library knows now, without asking a server.
    */
   nodeOf(key: string): string;
-  /** Every primary that is known at present, at least one: `['']` where there is only one. */
+  /** All primaries known now, at least one: `['']` where there is only one. */
   nodes(): readonly string[];
-  /** What `nodeOf` answers proved wrong for this key or channel: has the library find out anew. Never rejects. */
+  /** `nodeOf` was wrong for this key or channel: makes the library look the primary up again. Never rejects. */
   rediscover(key: string): Promise<void>;
   /**
-   * Opens a connection of its own to a primary, inheriting credentials, TLS and database from the user's
-   * client; for the empty string to whichever primary there is. It must not reconnect by itself: when it
-   * breaks it calls `onDown` once and is never used again.
+   * Opens a dedicated connection to a primary, with the credentials, TLS and database of the user's client; for the
+   * empty string, to any primary. The connection must not reconnect by itself: when it breaks, it calls `onDown` once
+   * and is never used again.
    */
   openConnection(node: string, events: ConnectionEvents): Promise<Connection>;
   /**
-   * Tells the listener when Sentinels made another server the primary. By then the driver sends nothing to the former
+   * Calls the listener when Sentinels made another server the primary. By then the driver sends nothing to the former
    * primary, discards its answers, and has called `onDown` for every connection to it.
    */
   onSwitched?(listener: SwitchListener): void;
-  /** Yields the keys of all primaries that match a glob pattern, for people's listings only. A key may come twice. */
+  /** Yields the keys of all primaries that match a glob pattern. For listings only: a key may be yielded twice. */
   scan(pattern: string): AsyncIterable<string>;
   /** Closes the connections this driver opened itself; never the user's client. */
   close(): Promise<void>;
@@ -84,13 +84,13 @@ export type SwitchListener = (advice?: string) => void;
 export interface ConnectionEvents {
   onMessage(channel: string, message: string): void;
   /**
-   * The connection broke, was closed by the other side, or lost a subscription that nobody took back: the slot
-   * of a sharded channel moved away. Called at most once, never after `destroy()`.
+   * The connection broke, the server closed it, or the server ended a subscription because the slot of a sharded
+   * channel moved away. Called at most once, never after `destroy()`.
    */
   onDown(reason: Error): void;
 }
 
-/** Whether a channel is one of the whole server or Cluster, or belongs to a slot (SUBSCRIBE or SSUBSCRIBE). */
+/** Whether a channel belongs to the whole server or Cluster (SUBSCRIBE), or to a slot (SSUBSCRIBE). */
 export type ChannelKind = 'plain' | 'sharded';
 
 /** One dedicated connection: for subscriptions, or for commands that block. */
@@ -101,7 +101,7 @@ export interface Connection {
   subscribe(channel: string, kind: ChannelKind): Promise<void>;
   /** Resolves when the server has acknowledged. */
   unsubscribe(channel: string, kind: ChannelKind): Promise<void>;
-  /** A round trip on this very connection; how a half-open one is found. */
+  /** A round trip on this connection. It detects a half-open connection. */
   ping(): Promise<void>;
   /** Drops the connection at once. Idempotent; never throws. */
   destroy(): void;

@@ -1,8 +1,8 @@
 /**
- * The driver where one server is spoken to at a time: one that is alone, or the primary that is found among
- * others. How it is found and spoken to is left to the adapter for a client library.
+ * The driver for one server at a time: a single server, or the primary among several. The adapter of a client library
+ * finds the server and sends the commands.
  *
- * Deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
+ * Deadlines belong to `deadline.ts`, the meaning of errors to `outcome.ts`.
  */
 
 import { ConnectionStates } from './connection-state.ts';
@@ -18,7 +18,7 @@ import type {
 } from './driver.ts';
 import { scanWith } from './scan.ts';
 
-/** What a client library knows of its server. */
+/** The adapter of a client library for its server. */
 export interface OneServer {
   readonly library: string;
   readonly topology: Topology;
@@ -26,15 +26,15 @@ export interface OneServer {
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
   /**
-   * Sends a command exactly as given, on the user's client, once at most. The array is the sender's from then on. Its
-   * name is in lower case, as the libraries name commands to whoever watches them.
+   * Sends a command exactly as given, on the user's client, at most once. The callee may modify the array. The command
+   * name is in lower case, as the libraries report commands to monitoring tools.
    */
   send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
-  /** Opens a connection of our own, which is over when the lifelines are. */
+  /** Opens a dedicated connection, registered in `connectionStates`. */
   open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection>;
-  /** Tells the listener when commands go to another server than before; see `Driver.onSwitched`. */
+  /** Calls the listener when commands go to another server than before; see `Driver.onSwitched`. */
   onSwitched?(listener: SwitchListener): void;
-  /** Closes what is not the user's. */
+  /** Closes what the adapter opened. */
   close?(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export class OneServerDriver implements Driver {
     return [''];
   }
 
-  /** There is nowhere else to look. */
+  /** There is only one server. */
   async rediscover(): Promise<void> {}
 
   openConnection(_node: string, events: ConnectionEvents): Promise<Connection> {

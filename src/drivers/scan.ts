@@ -1,9 +1,9 @@
 /**
- * Walks the keys of one server, page by page. How a command is sent is left to the adapter.
+ * Iterates over the keys of one server, page by page. The adapter sends the commands.
  */
 import type { ScriptReply } from './driver.ts';
 
-/** Keys fetched by one SCAN; enough to be quick, small enough not to hold up the server. */
+/** Keys per SCAN: enough to be quick, few enough not to block the server. */
 const SCAN_COUNT = '500';
 
 export async function* scanWith(

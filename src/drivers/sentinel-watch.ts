@@ -1,10 +1,10 @@
 /**
- * Learns from the Sentinels which server is the primary, and tells when another one becomes it.
+ * Learns from the Sentinels which server is the primary, and reports when another server becomes the primary.
  *
- * Each Sentinel is listened to on a connection of its own, and asked for the address after every subscription, after
- * every word of a switch, and now and then: a message that was missed delays the news, it does not lose it. A
- * Sentinel that does not answer is connected to again; the others are enough meanwhile. How to connect, and what
- * follows from a switch, is left to the driver.
+ * The watch subscribes to each Sentinel on a separate connection. It asks for the address after every subscription,
+ * after every switch message, and at intervals: a missed message delays the news but does not lose it. The watch
+ * reconnects to a Sentinel that does not answer; the others are enough meanwhile. How to connect, and how to react to a
+ * switch, is left to the driver.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reconnectDelayMs } from './connect-settings.ts';
@@ -16,35 +16,35 @@ export interface Place {
 }
 
 export interface SentinelWatchSettings {
-  /** What the Sentinels call the primary. */
+  /** The Sentinels' name for the primary. */
   readonly name: string;
   readonly sentinels: readonly Place[];
-  /** Where a Sentinel is that another one names; undefined where only those listed are listened to. */
+  /** The address to use for a Sentinel that another one announces; undefined to use only the listed Sentinels. */
   readonly placeOf: ((named: Place) => Place) | undefined;
   /** Connects to a Sentinel. A command that is not answered in time breaks the connection. */
   open(sentinel: Place, events: ConnectionEvents): Promise<Connection>;
-  /** Another server than before is the primary. */
+  /** Another server became the primary. */
   onSwitched(primary: Place): void;
 }
 
-/** What a Sentinel last said. The epoch rises with every failover: the Sentinel with the higher one knows more. */
+/** A Sentinel's last answer. The epoch rises with every failover: a higher epoch is newer information. */
 interface Answer extends Place {
   readonly epoch: number;
 }
 
 const CHANNEL = '+switch-master';
 
-/** How often a Sentinel is asked though it has said nothing. */
+/** How often to ask a Sentinel that has sent no message. */
 const ASK_EVERY_MS = 10_000;
 
-/** The same for one that does not let us subscribe. */
+/** The same for a Sentinel that refuses subscriptions. */
 const ASK_OFTEN_MS = 500;
 
 const UNHEARD: ConnectionEvents = { onMessage() {}, onDown() {} };
 
 const keyOf = ({ host, port }: Place) => `${host}:${port}`;
 
-/** Sentinels answer with lists of names and values. */
+/** Sentinels answer with flat lists of names and values. */
 function fieldOf(reply: ScriptReply, name: string): string {
   const at = Array.isArray(reply) ? reply.indexOf(name) : -1;
   return at < 0 ? '' : String((reply as ScriptReply[])[at + 1]);
@@ -53,11 +53,11 @@ function fieldOf(reply: ScriptReply, name: string): string {
 export class SentinelWatch {
   readonly #settings: SentinelWatchSettings;
   readonly #listed: ReadonlySet<string>;
-  /** What ends listening to each Sentinel. */
+  /** End the session with each Sentinel. */
   readonly #sessions = new Map<string, () => void>();
-  /** By Sentinel, the newest last. */
+  /** By Sentinel, the newest answer last. */
   readonly #answers = new Map<string, Answer>();
-  /** Settles when a Sentinel has answered, or each of those listed has failed to. */
+  /** Settles when one Sentinel has answered, or when all listed ones have failed. */
   readonly #asked: Promise<void>;
   #primary: Place | undefined;
   #isClosed = false;
@@ -69,7 +69,7 @@ export class SentinelWatch {
     this.#asked.catch(() => undefined);
   }
 
-  /** Where the primary is. Rejects when no Sentinel has said so yet, with the reason of the first that is listed. */
+  /** The address of the primary. Rejects when no Sentinel has answered yet, with the reason of the first listed one. */
   async primary(): Promise<Place> {
     if (this.#primary === undefined) {
       await this.#asked.catch((error: AggregateError) => {
@@ -84,7 +84,7 @@ export class SentinelWatch {
     for (const end of this.#sessions.values()) end();
   }
 
-  /** Resolves when the Sentinel has answered; rejects when the first attempt fails, and goes on trying. */
+  /** Resolves when the Sentinel has answered; rejects when the first attempt fails, but keeps trying. */
   #watch(sentinel: Place): Promise<void> {
     return new Promise((resolve, reject) => {
       void this.#follow(sentinel, resolve, reject);
@@ -102,7 +102,7 @@ export class SentinelWatch {
       this.#sessions.set(key, () => {});
       onFailure(await this.#listen(sentinel, answered).catch((reason: unknown) => reason));
       this.#answers.delete(key);
-      // One that others have named is left to them: it may be gone for good.
+      // An unlisted Sentinel may be gone; if not, others announce it again.
       if (!this.#listed.has(key)) break;
       failures += 1;
       await sleep(reconnectDelayMs(failures), undefined, { ref: false });
@@ -110,7 +110,7 @@ export class SentinelWatch {
     this.#sessions.delete(key);
   }
 
-  /** Listens to a Sentinel until that fails; answers why. */
+  /** Listens until the connection fails; resolves to the reason. */
   async #listen(sentinel: Place, onAnswer: () => void): Promise<unknown> {
     const { name, open } = this.#settings;
     let end: (reason?: unknown) => void = () => {};
@@ -118,7 +118,7 @@ export class SentinelWatch {
       end = resolve;
     });
     let asked = Promise.resolve();
-    // One question after the other, so that the last answer is the newest.
+    // One question at a time, so that the last answer is the newest.
     const ask = () => {
       asked = asked.then(() => this.#ask(sentinel)).catch(end);
       return asked;
@@ -135,7 +135,7 @@ export class SentinelWatch {
         () => true,
         () => false,
       );
-      // Asked when it is subscribed to, so that no switch falls in between.
+      // Ask after subscribing, so that no switch is missed in between.
       await this.#ask(sentinel);
       onAnswer();
       if (this.#isClosed) return undefined;
@@ -152,12 +152,12 @@ export class SentinelWatch {
     }
   }
 
-  /** A subscriber may not ask, so that is done on another connection. */
+  /** A subscribed connection cannot send queries, so this opens another one. */
   async #ask(sentinel: Place): Promise<void> {
     const { name, placeOf, open } = this.#settings;
     const connection = await open(sentinel, UNHEARD);
     try {
-      // Not every Sentinel lets us ask for more than the address.
+      // Some Sentinels only permit the query for the address.
       const [state, place, others] = await Promise.all([
         connection.send(['SENTINEL', 'MASTER', name]).catch(() => null),
         connection.send(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name]),
@@ -172,7 +172,7 @@ export class SentinelWatch {
     }
   }
 
-  /** Of what all Sentinels last said, the highest epoch counts, and of equal ones the newest. */
+  /** Of the Sentinels' last answers the highest epoch wins; of equal epochs, the newest answer. */
   #learn(sentinel: Place, answer: Answer): void {
     const key = keyOf(sentinel);
     const last = this.#answers.get(key);
@@ -186,7 +186,7 @@ export class SentinelWatch {
     if (former !== undefined && keyOf(former) !== keyOf(best)) this.#settings.onSwitched(best);
   }
 
-  /** A Sentinel has named another one. */
+  /** A Sentinel has announced another one. */
   #meet(other: ScriptReply): void {
     const { placeOf } = this.#settings;
     const isGone = fieldOf(other, 'flags').includes('disconnected');

@@ -1,11 +1,11 @@
 /**
- * The process an embedded server lives in. Started by `start.ts` with a port (0: choose one), it tells
- * its parent the port or why there is none, and ends when its parent does.
+ * The process of an embedded server. `start.ts` starts it with a port (0: choose one). It reports the port or the
+ * failure to its parent, and ends with its parent.
  */
 import { findFreePort, LOOPBACK } from './free-port.ts';
 import { bootValkey } from './valkey.ts';
 
-/** What the child tells its parent, once. */
+/** The child's only message to its parent. */
 export type ChildReport = { readonly port: number } | { readonly failure: string };
 
 const ATTEMPTS = 10;
@@ -23,8 +23,8 @@ async function boot(wantedPort: number): Promise<number> {
   }
 }
 
-// The channel closes when the parent ends in any way, SIGKILL included. Signals of a terminal reach the
-// whole process group: the parent may still need the server to release its holds.
+// The channel closes when the parent ends in any way, SIGKILL included. Signals of a terminal reach the whole process
+// group, but the parent may still need the server to release its holds: the child ignores them.
 process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => {});
 process.on('SIGHUP', () => {});

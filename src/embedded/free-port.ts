@@ -1,9 +1,9 @@
 /**
- * Finds a TCP port on the loopback interface that nobody listens on.
+ * Finds an unused TCP port on the loopback interface.
  *
- * A port is reserved for the process that found it, as long as that lives: a server that restarts, or a proxy that
+ * The port is reserved for the process that found it, while that process lives: a server that restarts, or a proxy that
  * refuses connections for a while, finds its port free afterwards although other processes look for ports as well.
- * Programs that know nothing of this may still take it; callers then try another one.
+ * Programs that do not know these reservations may still take the port; callers then try another one.
  */
 import { randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -14,22 +14,22 @@ import { join } from 'node:path';
 /** The only interface that servers of the test kit listen on. */
 export const LOOPBACK = '127.0.0.1';
 
-// Below every common ephemeral range, where an outgoing connection could take the port while a server
-// restarts, and low enough that the cluster bus (port + 10000) still fits.
+// Below every common ephemeral range, where an outgoing connection could take the port while a server restarts, and low
+// enough that the cluster bus (port + 10000) still fits.
 const FIRST_PORT = 15_000;
 const LAST_PORT = 30_000;
 const ATTEMPTS = 50;
 
-/** After this time the process of that number is another one. */
+/** After this time the process ID may belong to another process. */
 const RESERVED_FOR_MS = 3 * 3_600_000;
 
-/** Reserves the port for this process; answers false when another one has done so. Never throws. */
+/** Reserves the port for this process; returns false if another process has reserved it. Never throws. */
 export function reservePort(port: number, directory = join(tmpdir(), 'holdfast-ports')): boolean {
   const file = join(directory, String(port));
   try {
     mkdirSync(directory, { recursive: true });
   } catch {
-    // Where nothing can be written, ports are found as if nobody reserved any.
+    // Without a writable folder, ports are used without reservations.
     return true;
   }
   if (isReservedByOther(file)) return false;
@@ -38,7 +38,7 @@ export function reservePort(port: number, directory = join(tmpdir(), 'holdfast-p
     writeFileSync(file, String(process.pid), { flag: 'wx' });
     return true;
   } catch {
-    // Two found an old reservation at once, and the other was first.
+    // Another process replaced the same old reservation first.
     return false;
   }
 }
@@ -49,7 +49,7 @@ function isReservedByOther(file: string): boolean {
     const isRecent = Date.now() - statSync(file).mtimeMs < RESERVED_FOR_MS;
     return isRecent && pid !== process.pid && process.kill(pid, 0);
   } catch (error) {
-    // No process has reserved the port, or that process has ended. EPERM: it lives, and belongs to another user.
+    // The port is not reserved, or its process has ended. EPERM: the process lives, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

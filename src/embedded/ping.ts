@@ -1,5 +1,5 @@
 /**
- * Asks a port whether a Redis-compatible server answers there: one PING on a connection of its own.
+ * Checks whether a Redis-compatible server answers on a port, with one PING on a new connection.
  */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ function ping(host: string, port: number): Promise<string> {
   });
 }
 
-/** `+PONG` is an open door; a server that asks for a password is up as well. */
+/** A server that answers PONG or requires a password is up. */
 const isUp = (answer: string) => answer === '+PONG' || answer.startsWith('-NOAUTH');
 
 /** Resolves when the server answers. Rejects after `withinMs`, or as soon as `signal` aborts. */

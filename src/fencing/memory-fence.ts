@@ -1,14 +1,14 @@
 /**
- * A fence for what lives in this process: a cache, a file it alone writes, a device.
+ * A fence for a resource of this process: a cache, a file that no other process writes, a device.
  */
 import { StaleTokenError } from '../errors.ts';
 import { checkToken } from '../options/checks.ts';
 
 /**
- * Lets work through in the order of its tokens: once a token was seen, lower ones are refused.
+ * Admits work in the order of its tokens: once the fence has seen a token, it refuses lower ones.
  *
- * It belongs to whoever owns the resource, one for all who write to it. It forgets everything with its process:
- * a resource that outlives that keeps its token itself.
+ * The fence belongs with the resource, one for all its writers. It lives in memory only: a resource that outlives
+ * the process must store its token itself.
  *
  * @example
  * ```ts
@@ -22,14 +22,14 @@ export class MemoryFence {
   readonly #newest = new Map<string, number>();
 
   /**
-   * To be called right before the resource is changed, with nothing awaited in between; and before it is read by
-   * somebody who is going to write what becomes of it.
+   * Call this right before changing the resource, with nothing awaited in between; and before reading a value that
+   * the next write depends on.
    *
    * @throws StaleTokenError when a higher token was admitted before
-   * @throws OptionError when it is no token
+   * @throws OptionError when the token is not valid
    */
   admit(resource: string, token: number): void {
-    // What is neither higher nor lower, such as NaN, would open the fence for everybody.
+    // A value that is neither higher nor lower, such as NaN, would open the fence for every token.
     checkToken(token);
     const newest = this.#newest.get(resource) ?? 0;
     if (token < newest) throw new StaleTokenError(resource, token, newest);

@@ -11,19 +11,19 @@ export interface SqlFence {
   readonly where: string;
 }
 
-/** An identifier, perhaps qualified. What goes into SQL text unquoted must not come from outside. */
+/** An identifier, perhaps qualified. It goes into SQL text unquoted and must not come from outside. */
 const COLUMN = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/;
 /** A placeholder of the usual drivers: `$3`, `?`, `?3`, `:token`, `@token`. */
 const PARAMETER = /^(\$\d+|\?\d*|[:@$][A-Za-z_]\w*)$/;
 
 /**
- * The fragments for a row that has a column for the last token (an integer of 64 bits, or NULL at first).
- * An UPDATE that changes no row was refused, or the row is not there.
+ * The fragments for a row with a column for the last token (a 64-bit integer, NULL at first). If the UPDATE
+ * changes no row, the fence has refused it, or the row does not exist.
  *
- * Who is going to write what it makes of the row's old values first makes an UPDATE that sets nothing but the
- * token, then reads: from then on older tokens are refused.
+ * If the new values depend on the old ones, first run an UPDATE that sets only the token, then read: from then
+ * on the row refuses older tokens.
  *
- * @param parameter where the statement expects the token; a bare `?` stands twice and is bound twice
+ * @param parameter the placeholder of the token; a bare `?` appears twice and must be bound twice
  * @param column    may be qualified where the name alone would be ambiguous, as in an upsert
  *
  * @example
@@ -42,7 +42,7 @@ export function sqlFence(parameter: string, column = 'fence_token'): SqlFence {
   if (typeof column !== 'string' || !COLUMN.test(column)) {
     throw new OptionError('The column must be a plain SQL identifier');
   }
-  // What is set is named without its table, in every dialect.
+  // Every dialect names a column in the SET list without its table.
   const own = column.slice(column.indexOf('.') + 1);
   return {
     set: `${own} = ${parameter}`,

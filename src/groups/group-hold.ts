@@ -1,9 +1,9 @@
 /**
- * Several holds as one: held while enough of them are.
+ * Several holds as one: held while enough members are held.
  *
- * All of them for a multi lock, a majority for a red lock. Each member is kept alive and lost by itself, by
- * its own client and its own clock; the group is lost with the member that leaves too few. What takes the
- * members, and in which order, is decided elsewhere.
+ * A multi lock needs all members, a red lock a majority. Each member is renewed and lost separately, by its
+ * client and its clock; the group is lost with the member that leaves too few. Other files take the members
+ * and decide the order.
  */
 
 import type { CancelTimer } from '../clock.ts';
@@ -13,15 +13,15 @@ import { checkLeaseMs } from '../options/checks.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** How many said yes, and the first failure. */
+/** The number of positive answers, and the first failure. */
 interface Tally {
   readonly yes: number;
   readonly failure: unknown;
 }
 
 /**
- * Counts until enough have said yes or all have answered: a server that is down must not keep a majority
- * waiting. What fails after that is told to `whenLate`.
+ * Counts until enough answers are positive or all have arrived: a server that is down must not delay a
+ * majority. Failures after that go to `whenLate`.
  */
 function tally(
   answers: readonly Promise<boolean>[],
@@ -54,7 +54,7 @@ function tally(
   });
 }
 
-/** Gives holds back. One that fails is reported, and its release goes on in the background. */
+/** Releases holds. A failed release is reported and goes on in the background. */
 export async function releaseAll(holds: readonly Hold[]): Promise<void> {
   await Promise.all(holds.map((hold) => hold[Symbol.asyncDispose]()));
 }
@@ -70,7 +70,7 @@ export class GroupHold implements Hold {
   #unlocking: Promise<boolean> | undefined;
   #cancelTimer: CancelTimer | undefined;
 
-  /** @param runtime whose clock and events stand for the group's */
+  /** @param runtime has the clock and the events that the group uses */
   constructor(
     runtime: Runtime,
     name: string,
@@ -96,24 +96,24 @@ export class GroupHold implements Hold {
   }
 
   get signal(): AbortSignal {
-    // Members that slept past their deadline say so when they are asked, which may end the group.
+    // Asking the members detects deadlines that passed while the process slept, which may end the group.
     this.#heldMembers();
     return this.#controller.signal;
   }
 
-  /** Why it was lost; its cause is the loss of the member that left too few. */
+  /** Why the group was lost; its cause is the loss of the member that left too few. */
   get loss(): LeaseLostError | undefined {
     return this.#loss;
   }
 
-  /** How long enough members can be relied on. */
+  /** How long the holder can rely on enough members. */
   get remainingMs(): number {
     if (this.#unlocking !== undefined || this.#loss !== undefined) return 0;
     const longestFirst = this.#members.map(({ remainingMs }) => remainingMs).sort((a, b) => b - a);
     return longestFirst[this.#needed - 1] ?? 0;
   }
 
-  /** A member that was granted when the group was held already: one more that may fail. */
+  /** Adds a member that was granted after the group: one more member may then fail. */
   join(member: LockHold): void {
     if (this.#unlocking !== undefined || this.#loss !== undefined) {
       void member[Symbol.asyncDispose]();
@@ -127,7 +127,7 @@ export class GroupHold implements Hold {
     if (this.#unlocking !== undefined) throw this.#loss ?? new NotHeldError(this.name);
     let held = 0;
     let why: unknown;
-    // Asking the members makes those that slept past their deadline say so, which may end the group.
+    // Asking the members detects deadlines that passed while the process slept, which may end the group.
     for (const member of this.#members) {
       try {
         member.assertHeld();
@@ -137,7 +137,7 @@ export class GroupHold implements Hold {
       }
     }
     if (this.#loss !== undefined) throw this.#loss;
-    // Nothing was lost: somebody gave members back one by one.
+    // Nothing was lost: the caller released members one by one.
     if (held < this.#needed) throw why;
   }
 
@@ -145,7 +145,7 @@ export class GroupHold implements Hold {
     checkLeaseMs(leaseMs);
     this.assertHeld();
     const answers = this.#members.map((member) => member.extend(leaseMs).then(() => true));
-    // A late failure is one of a member that is not needed; should it matter, its loss tells.
+    // A late failure is that of a member that is not needed; if it matters, the member is lost later.
     const { yes, failure } = await tally(answers, this.#needed, () => {});
     this.assertHeld();
     if (yes < this.#needed) throw failure;
@@ -160,7 +160,7 @@ export class GroupHold implements Hold {
     try {
       await this.unlock();
     } catch (error) {
-      // Throwing here would mask what the block itself threw.
+      // Throwing here would mask an error of the block itself.
       this.#tellFailure(error);
     }
   }
@@ -187,8 +187,8 @@ export class GroupHold implements Hold {
     this.#cancelTimer?.();
     const reason = cause instanceof LeaseLostError ? cause.reason : 'notOwner';
     this.#loss = new LeaseLostError(this.name, this.owner, reason, { cause });
-    // Until the leases that the holder knew of are over it may still be busy stopping. Then the rest ends too,
-    // which would otherwise be renewed for as long as the process lives.
+    // The holder may still be stopping until the last deadline it knew of. Then the other members end too; they
+    // would otherwise be renewed for as long as the process lives.
     const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
     this.#cancelTimer = this.#runtime.clock.inBackground(knownMs, () => void releaseAll(held));
     this.#controller.abort(this.#loss);

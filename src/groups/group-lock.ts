@@ -1,8 +1,8 @@
 /**
- * What the multi lock and the red lock have in common: locks made of locks.
+ * The base of the multi lock and the red lock: locks made of locks.
  *
- * A group has no key of its own. Its members may be of any exclusive kind and of any client. Inside
- * `withLock` the code runs as one owner on every client that takes part, so that members can be re-entered.
+ * A group has no key. Its members may be of any kind and of any client. Inside `withLock` the code runs as
+ * one owner on every client that takes part, so that members can be re-entered.
  */
 import { AcquireTimeoutError, ClosedError, NotHeldError, OptionError } from '../errors.ts';
 import type { Hold, HoldOptions } from '../locks/hold.ts';
@@ -16,16 +16,16 @@ import type { LockState } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { GroupHold } from './group-hold.ts';
 
-/** A caller's wish to have the whole group. */
+/** A caller's request for the whole group. */
 export interface Quest {
   readonly wish: HoldOptions;
-  /** Who asks, on each client; undefined for somebody new. */
+  /** The owner on each client; undefined for a new owner. */
   readonly ownerOn: (context: LockContext) => Owner | undefined;
   readonly waitMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** An owner given by the user belongs to one client; these stand for it on the others. */
+/** An owner given by the user belongs to one client; these represent it on the others. */
 const counterparts = new WeakMap<Owner, Map<string, Owner>>();
 
 function counterpartOf(owner: Owner, { clientId }: LockContext): Owner {
@@ -37,7 +37,7 @@ function counterpartOf(owner: Owner, { clientId }: LockContext): Owner {
   return counterpart;
 }
 
-/** The members as given by the user. */
+/** Checks the members given by the user. */
 export function checkMembers(locks: readonly unknown[]): ProtocolLock[] {
   if (locks.length === 0) throw new OptionError('A lock made of locks needs at least one');
   return locks.map((lock) => {
@@ -50,12 +50,12 @@ export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What is in the way of taking a lock, as far as the server tells. */
+/** The state that keeps others from taking a lock, according to the server. */
 export function obstacleOf({ protocol }: ProtocolLock): Promise<LockState> {
   return protocol.obstacle?.() ?? protocol.describe();
 }
 
-/** Orders what members answer to `getRemainingMs`: `null` is free now, `Infinity` never by itself. */
+/** Orders the members' answers to `getRemainingMs`: `null` is free now, `Infinity` never expires. */
 function soonestFree(one: number | null, other: number | null): number {
   const [a, b] = [one ?? -1, other ?? -1];
   if (a === b) return 0;
@@ -73,7 +73,7 @@ export abstract class GroupLock implements Lock {
     this.needed = needed;
   }
 
-  /** Takes enough of the members, or none: null when that could not be had in time. */
+  /** Takes enough of the members, or none: null when the time has run out. */
   protected abstract collect(quest: Quest): Promise<GroupHold | null>;
 
   async lock(options?: LockOptions): Promise<Hold> {
@@ -123,7 +123,7 @@ export abstract class GroupLock implements Lock {
     const entered = owned.filter(
       ({ member, owner }) => owner?.tenureOf(member.protocol.identity)?.latestEntry !== undefined,
     );
-    // Members that were taken for themselves are not given back in the group's name.
+    // Members that the owner took individually are not released as a group.
     if (entered.length < this.needed) throw new NotHeldError(this.name);
     const outcomes = await Promise.allSettled(entered.map(({ member, owner }) => member.unlock({ owner })));
     const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -151,20 +151,20 @@ export abstract class GroupLock implements Lock {
     return counts.sort((a, b) => b - a)[this.needed - 1] ?? 0;
   }
 
-  /** Until enough members are free for another owner. */
+  /** The time until enough members are free for another owner. */
   async getRemainingMs(): Promise<number | null> {
     const times = await this.#ask((member) => member.getRemainingMs());
     return times.sort(soonestFree)[this.needed - 1] ?? null;
   }
 
-  /** The runtime whose clock and events stand for the group's. */
+  /** The runtime whose clock and events the group uses. */
   protected get runtime(): Runtime {
     return (this.members[0] as ProtocolLock).context.runtime;
   }
 
   /**
-   * Sections of one owner side by side take turns with every member, always in the same order. A client that
-   * is closed has no turns to give; whether it is needed shows when the members are taken.
+   * Concurrent sections of one owner take turns with every member, always in the same order. A closed client
+   * has no turns to give; taking the members will show whether that client is needed.
    */
   async #enterTurns(
     sections: ReadonlyMap<LockContext, Section>,
@@ -188,7 +188,7 @@ export abstract class GroupLock implements Lock {
     return true;
   }
 
-  /** Asks every member; as many as make a group must answer. */
+  /** Asks every member; as many as the group needs must answer. */
   async #ask<T>(question: (member: ProtocolLock) => Promise<T>): Promise<T[]> {
     const outcomes = await Promise.allSettled(this.members.map(question));
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -207,7 +207,7 @@ export abstract class GroupLock implements Lock {
       );
       return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
     } catch {
-      // Who holds it would be nice to know; that the wait is over is what the caller needs.
+      // The error may lack the holder; the caller mainly needs to know that the wait is over.
       return new AcquireTimeoutError(this.name, waitMs);
     }
   }
@@ -217,7 +217,7 @@ export abstract class GroupLock implements Lock {
     return this.members.map((member) => ({ member, owner: ownerOn(member.context) }));
   }
 
-  /** The owner of the section that the code runs in; the given one, or who stands for it, where there is none. */
+  /** A given owner on its client; elsewhere the owner of the current section, or else the given one's counterpart. */
   #ownerOn(given: unknown): Quest['ownerOn'] {
     if (given === undefined) return (context) => context.sections.current()?.owner;
     const known = this.members.some(

@@ -1,9 +1,9 @@
 /**
  * The multi lock: all of its members or none, as one hold.
  *
- * The members are taken in an order that depends on the locks alone, by name, and on the server where one name
- * stands for locks on several. Two who name the same locks in opposite orders take them in the same order and
- * cannot deadlock. A member that is lost while others are waited for makes it start over.
+ * The order in which the members are taken depends on the locks alone: by key, then by server for equal keys.
+ * Two callers that name the same locks in opposite orders take them in the same order and cannot deadlock.
+ * When a member is lost while the caller waits for others, the acquisition starts over.
  */
 
 import { OptionError } from '../errors.ts';
@@ -17,18 +17,18 @@ import { GroupHold } from './group-hold.ts';
 import { checkMembers, compare, GroupLock, type Quest } from './group-lock.ts';
 import { OrderedAcquire } from './ordered-acquire.ts';
 
-/** Where there is no common order, what is held is given back after 0.2 to 0.6 s, and it begins anew. */
+/** Without a common order, the caller releases its members after 0.2 to 0.6 s and starts over. */
 const UNCERTAIN_MS = 200;
 
 /**
- * The order of namesakes is that of their servers, and another one once a server was replaced: who began before
- * that and who began after it would wait for each other for ever.
+ * Locks with equal keys are in the order of their servers, which changes when a server is replaced: a caller that
+ * began before that and one that began after it would wait for each other for ever.
  */
 const CHANGEABLE_MS = 3_000;
 
 interface Order {
   readonly members: readonly ProtocolLock[];
-  /** How long one member may be waited for while others are held. */
+  /** How long to wait for one member while holding others. */
   readonly patienceMs: number;
 }
 
@@ -41,14 +41,14 @@ function refuseTwice(members: readonly ProtocolLock[]): void {
   }
 }
 
-/** Those whose name does not tell them apart. */
+/** The members that share their key with another member. */
 function namesakesOf(members: readonly ProtocolLock[]): ProtocolLock[] {
   const named = new Map<string, number>();
   for (const { protocol } of members) named.set(protocol.key, (named.get(protocol.key) ?? 0) + 1);
   return members.filter(({ protocol }) => (named.get(protocol.key) as number) > 1);
 }
 
-/** The run id of the member's server; empty where it does not tell. */
+/** The run id of the member's server; empty where the server does not report it. */
 async function serverOf({ context, name, protocol }: ProtocolLock): Promise<string> {
   const { driver, clock, commandTimeoutMs } = context.runtime;
   context.runtime.assertOpen();
@@ -56,14 +56,14 @@ async function serverOf({ context, name, protocol }: ProtocolLock): Promise<stri
   return (await retry(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
 }
 
-/** Up to three times as long, so that two who wait for each other do not give up at the same moment. */
+/** Up to three times as long, so that two callers that wait for each other do not give up at the same moment. */
 function spread(ms: number): number {
   return ms * (1 + 2 * Math.random());
 }
 
 /**
- * A single lock that has been told to wait waits out an outage; so does this one, and the loss of what it had
- * collected. A lease that is too short for collecting does not grow by trying again.
+ * A caller that waits outlasts an outage, as with a single lock, and also the loss of members it held. A retry
+ * does not help when the lease is too short to take all members.
  */
 function isWorthAnother(
   orderedAcquire: OrderedAcquire | undefined,

@@ -1,10 +1,9 @@
 /**
- * One go at all the members of a multi lock, in an order that the caller has decided.
+ * One attempt to take all members of a multi lock, in an order that the caller has decided.
  *
- * Everything that is missing is tried at once: one round trip when all is free. What was granted in front of
- * the first that is not stays held, what was granted behind it is given back, and that one is waited for; so
- * nobody ever waits for a lock while holding one that comes later. If not everything could be had, nothing is
- * kept.
+ * It tries all missing members at once: one round trip when all are free. Otherwise it keeps the grants before
+ * the first busy member, releases the grants behind that member, and waits for it. So no caller ever waits for
+ * a lock while holding one that comes later. An attempt that cannot take all members keeps none.
  */
 
 import type { CancelTimer, Clock } from '../clock.ts';
@@ -36,18 +35,18 @@ export class OrderedAcquire {
     if (signal !== undefined) this.#forget.push(onAbort(signal, (reason) => this.#stop.abort(reason)));
   }
 
-  /** Whether somebody else had one of the members. */
+  /** Whether another owner held one of the members. */
   get wasBusy(): boolean {
     return this.#wasBusy;
   }
 
-  /** What became of a member that was held already. */
+  /** The loss of a member that was already held. */
   get lost(): LeaseLostError | undefined {
     return this.#lost;
   }
 
   /**
-   * @param until how long to wait, by the clock
+   * @param until when to stop waiting, by the clock
    * @param patienceMs how long to wait at most for a member while holding another
    */
   async run(until: number, patienceMs: number): Promise<readonly LockHold[] | null> {
@@ -99,7 +98,7 @@ export class OrderedAcquire {
     return this.#take(member, waitMs);
   }
 
-  /** Asynchronous to the last: a client that is closed must not keep the other attempts from being undone. */
+  /** Async, so that a closed client rejects instead of throwing: the other attempts must still be undone. */
   async #take(member: ProtocolLock, waitMs: number): Promise<LockHold | null> {
     const { ownerOn, wish } = this.#quest;
     const limits = { waitMs, signal: this.#stop.signal };
@@ -116,7 +115,7 @@ export class OrderedAcquire {
     if (hold.signal.aborted) lose(hold.signal.reason);
   }
 
-  /** Every lease starts anew with the last one, if there was a wait. */
+  /** If there was a wait, every lease starts anew with the last one. */
   async #complete(): Promise<readonly LockHold[]> {
     const { leaseMs } = this.#quest.wish;
     this.#stop.signal.throwIfAborted();
@@ -127,16 +126,16 @@ export class OrderedAcquire {
     return this.#held;
   }
 
-  /** The leases of members that are held already must not run out while others are waited for. */
+  /** The leases of held members must not end while the caller waits for others. */
   #extendLater(leaseMs: number): void {
     this.#cancelExtending = this.#clock.inBackground(leaseMs / 3, () => {
-      // One that fails may be followed by one that does not; what is lost in the end stops everything.
+      // A later extension may succeed where this one fails; a lost member stops the whole attempt.
       for (const hold of this.#held) hold.extend(leaseMs).catch(() => undefined);
       this.#extendLater(leaseMs);
     });
   }
 
-  /** Two clients of one server can name the same lock, which would then wait for itself. */
+  /** Two clients of one server can name the same lock: the caller would then wait for itself. */
   async #refuseTwice(next: ProtocolLock): Promise<void> {
     const namesakes = this.#held.filter((_, i) => this.#members[i]?.protocol.key === next.protocol.key);
     if (namesakes.length === 0) return;
@@ -147,12 +146,12 @@ export class OrderedAcquire {
 
   async #giveBack(): Promise<void> {
     const released = releaseAll(this.#held);
-    // Who aborts wants to go on at once, whatever the servers do.
+    // A caller that aborts wants to go on at once, whatever the servers do.
     if (!this.#quest.signal?.aborted) await released;
   }
 
   async #unlessStopped<T>(doing: Promise<T>): Promise<T> {
-    // Stopped before it could be waited for, it is nobody's business any more.
+    // After a stop nothing else handles a rejection of this promise.
     doing.catch(() => undefined);
     using waitBudget = new WaitBudget(this.#clock, Number.POSITIVE_INFINITY, [this.#stop.signal]);
     return (await waitBudget.wait(doing)) as T;

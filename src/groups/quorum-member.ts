@@ -1,5 +1,5 @@
 /**
- * How one server of a red lock votes: it grants the lock, says that it is busy, or fails to answer in time.
+ * How one server of a red lock votes: it grants the lock, reports it busy, or fails to answer in time.
  *
  * A server that restarted may have forgotten a hold that is still running. It abstains until the longest lease
  * that it could have forgotten is over.
@@ -16,32 +16,32 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { WaitBudget } from '../runtime/wait-budget.ts';
 import { inspectIdentity } from '../scripts/generated.ts';
 
-/** A server gets this share of the lease to answer, within bounds: one that is down must not use up the lease. */
+/** A server gets this share of the lease to answer, within bounds: a dead server must not use up the lease. */
 const ANSWER_SHARE = 1 / 20;
 const ANSWER_LEAST_MS = 50;
 const ANSWER_MOST_MS = 1_000;
-/** Of a very short lease this much may pass at most. */
+/** The largest share of a very short lease that an answer may take. */
 const ANSWER_MOST_SHARE = 1 / 4;
 
 export interface Vote {
   readonly member: ProtocolLock;
   readonly outcome: ServerOutcome['outcome'];
   readonly hold: LockHold | null;
-  /** The run id of the server; empty when it did not tell. */
+  /** The run id of the server; empty when the server did not report it. */
   readonly runId: string;
   readonly error?: unknown;
-  /** It answered, and its vote does not count yet. */
+  /** The server answered, but its vote does not count yet. */
   readonly abstains?: boolean;
 }
 
-/** Those whose server has been asked who it is, and has had its time to answer. */
+/** Runtimes whose server was asked for its run id and had its time to answer. */
 const identified = new WeakSet<Runtime>();
 
 export function isIdentified({ context }: ProtocolLock): boolean {
   return identified.has(context.runtime);
 }
 
-/** It turned out to be somebody else than it should: it is to be waited for again. */
+/** The member shares its server with another: the next round must wait for its run id again. */
 export function mistrust({ context }: ProtocolLock): void {
   identified.delete(context.runtime);
 }
@@ -51,14 +51,14 @@ function answerMs(leaseMs: number): number {
   return Math.min(share, leaseMs * ANSWER_MOST_SHARE);
 }
 
-/** A signal that aborts with the given one, or when the time for an answer is over. To be disposed of. */
+/** A signal that aborts with the given one, or when the time for an answer is over. Must be disposed. */
 class Limit implements Disposable {
   readonly #controller = new AbortController();
   readonly #forget: (() => void)[];
 
   constructor(clock: Clock, limitMs: number, signal: AbortSignal) {
     const cancel = clock.after(limitMs, () => {
-      // Answers may lie ready that a blocked event loop has not read: they come before what is set here.
+      // A blocked event loop may have left answers unread: it reads them before it runs this callback.
       setImmediate(() => {
         this.#controller.abort(new Error(`There was no answer within ${Math.round(limitMs)} ms`));
       });
@@ -90,13 +90,13 @@ async function identify(runtime: Runtime, key: string, signal: AbortSignal): Pro
 
 /**
  * The uptime is the difference of two times in whole seconds, and may be up to a second more than has passed.
- * Where a server does not tell it, nothing can be said.
+ * A server that does not report its uptime counts as one that has forgotten nothing.
  */
 function mayHaveForgotten(uptimeSeconds: string, longestLeaseMs: number): boolean {
   return uptimeSeconds !== '' && (Number(uptimeSeconds) - 1) * 1_000 < longestLeaseMs;
 }
 
-/** Asks one server, on behalf of an owner or of somebody new. Settles in time, and never rejects. */
+/** Asks one server, for the given owner or a new one. Settles in time, and never rejects. */
 export async function askForVote(
   member: ProtocolLock,
   owner: Owner | undefined,
@@ -111,7 +111,7 @@ export async function askForVote(
   const [taking] = await Promise.allSettled([
     (async () => member.takeAs(owner, { leaseMs, isMember: true }, { waitMs: 0, signal: limit.signal }))(),
   ]);
-  // A hold that the owner entered again the server has not forgotten. One that was just being released began anew.
+  // The server has not forgotten a hold that the owner re-entered. After a release, a new tenure began.
   const isEntered = held !== undefined && owner?.tenureOf(identity) === held;
   // Asked after the grant, so that the process that answers is the one that granted the lock, or a younger one.
   const [server] = await Promise.allSettled([identify(runtime, key, limit.signal)]);
@@ -121,7 +121,7 @@ export async function askForVote(
   if (taking.status === 'rejected') return failed(taking.reason);
   const hold = taking.value;
   if (server.status === 'rejected') {
-    // Also where the lock looked busy: a call of this process that waits for the server looks so too.
+    // Even if the lock looked busy: it also looks busy while another call of this process waits for the server.
     void hold?.[Symbol.asyncDispose]();
     return failed(server.reason);
   }

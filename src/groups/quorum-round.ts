@@ -1,8 +1,8 @@
 /**
- * One round of votes over the servers of a red lock: a hold as soon as a majority has granted it, or every vote.
+ * One round of votes over the servers of a red lock: a hold once a majority has granted the lock, or else the votes.
  *
- * Grants that come after the majority join the hold. Where there is no majority nothing is kept: what was
- * granted is released, and what is still under way is undone in the background.
+ * Grants that come after the majority join the hold. Without a majority nothing is kept: grants are released,
+ * and requests that are still under way are undone in the background.
  */
 import { OptionError } from '../errors.ts';
 import type { LockHold } from '../locks/hold.ts';
@@ -12,7 +12,7 @@ import { type GroupHold, releaseAll } from './group-hold.ts';
 import type { Quest } from './group-lock.ts';
 import { askForVote, isIdentified, mistrust, type Vote } from './quorum-member.ts';
 
-/** What the ballot needs to know of the lock it is about. */
+/** The parts of the red lock that a round needs. */
 interface Electorate {
   readonly members: readonly ProtocolLock[];
   readonly needed: number;
@@ -28,7 +28,7 @@ export class QuorumRound {
   readonly #quest: Quest;
   readonly #votes: Vote[] = [];
   readonly #stop = new AbortController();
-  /** Until each server has told who it is, all are waited for: one that is named twice is then found at once. */
+  /** Until every server has reported its run id, a round waits for all, to find a server named twice at once. */
   readonly #mayEndEarly: boolean;
   #group: GroupHold | undefined;
   #isOver = false;
@@ -68,7 +68,7 @@ export class QuorumRound {
     const votes = this.#votes;
     votes.push(vote);
     if (isTwice(votes, vote)) {
-      // The next round has to find out as well, and must not end before it has.
+      // The next round must detect this too, and must not end before it has.
       mistrust(vote.member);
       const why = 'Two members of a red lock are the same server, whose vote would count twice';
       this.#drop(() => reject(new OptionError(why)));
@@ -92,7 +92,7 @@ export class QuorumRound {
       this.#end(() => resolve(group));
       return;
     }
-    // A majority that is had too late is none.
+    // A majority obtained after the lease has ended does not count.
     const error = new Error('It was granted too late: nothing was left of the lease');
     const late = this.#votes.map((vote): Vote => (vote.hold ? { ...vote, outcome: 'failed', error } : vote));
     void group[Symbol.asyncDispose]();

@@ -1,11 +1,11 @@
 /**
  * The red lock: a majority of independent servers, so that it survives the loss of a minority of them.
  *
- * Every server is asked at the same time and gets a time-out far below the lease. A majority that is had
- * too late is none: each member's own deadline, counted from before it was asked, with drift taken off,
- * says how long it can be relied on. What was taken is released everywhere on failure. Then, after a random
- * pause that lets rivals fall out of step, it is tried again. Renewal is the members' own business, and the
- * lock is lost with the member that leaves no majority.
+ * Every server is asked at the same time and gets a time-out far below the lease. A majority obtained after
+ * the lease has ended does not count: the deadline of each member is counted from before its server was
+ * asked, with drift taken off. On failure the caller releases every member and retries after a random pause,
+ * which lets rivals fall out of step. Each member is renewed separately, and the lock is lost with the member
+ * that leaves no majority.
  */
 
 import { HoldfastError, OptionError, QuorumError } from '../errors.ts';
@@ -17,7 +17,7 @@ import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
 import type { Vote } from './quorum-member.ts';
 import { QuorumRound } from './quorum-round.ts';
 
-/** Pauses between attempts are anything from the least to a limit that grows to the most. */
+/** Pauses between attempts are random, from the least to a limit that grows to the most. */
 const PAUSE_LEAST_MS = 20;
 const PAUSE_FIRST_MS = 200;
 const PAUSE_MOST_MS = 1_000;
@@ -43,8 +43,8 @@ export class RedLock extends GroupLock {
   }
 
   /**
-   * Without a limit it waits as a single lock does: once a majority has answered, for as long as it takes, also
-   * through an outage. If none answers within the command time-out, that is told.
+   * Without a limit the caller waits as for a single lock: once a majority has answered, for as long as it takes,
+   * also through an outage. If no majority answers within the command time-out, the call rejects.
    */
   protected async collect(quest: Quest): Promise<GroupHold | null> {
     const { signal, waitMs, wish } = quest;
@@ -72,7 +72,7 @@ export class RedLock extends GroupLock {
     return Math.max(...this.members.map(({ context }) => context.runtime.commandTimeoutMs));
   }
 
-  /** Whether a majority is there to be waited for, be it that some of it do not count yet. */
+  /** Whether a majority answered, including servers whose votes do not count yet. */
   #answered(votes: readonly Vote[]): boolean {
     return (
       this.#isBusy(votes) ||
@@ -80,14 +80,14 @@ export class RedLock extends GroupLock {
     );
   }
 
-  /** Whether others are in the way, and not failures. */
+  /** Whether other holders, not failures, prevent a majority. */
   #isBusy(votes: readonly Vote[]): boolean {
     const busy = count(votes, ({ outcome }) => outcome === 'busy');
     const answered = count(votes, ({ outcome }) => outcome !== 'failed');
     return busy > this.members.length - this.needed || answered >= this.needed;
   }
 
-  /** What the servers or clients refuse they refuse again. */
+  /** Servers or clients that refused the request would refuse it again. */
   #refuseHopeless(votes: readonly Vote[]): void {
     const errors = votes.flatMap(({ error }) =>
       error !== undefined && classify(error) === 'refused' ? [error] : [],
@@ -102,7 +102,7 @@ export class RedLock extends GroupLock {
 
   #giveUp(votes: readonly Vote[]): null {
     if (this.#isBusy(votes)) return null;
-    // Not busy but broken: with so many servers gone there can be no majority.
+    // The lock is not busy: too many servers have failed for a majority.
     throw this.#quorumError(votes);
   }
 

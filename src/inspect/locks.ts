@@ -1,16 +1,16 @@
 /**
- * Locks as people look at them: who holds what, for how long. Reads only.
+ * Describes locks for people: the holders and their remaining leases. Reads only.
  */
 import type { Driver } from '../drivers/driver.ts';
 import { inspectDescribe } from '../scripts/generated.ts';
 
-/** One of those who hold a read/write lock, and how often it has entered. */
+/** A holder of a read/write lock, and its hold count. */
 interface Holder {
   readonly holder: string;
   readonly holdCount: number;
 }
 
-/** What stands under a name. */
+/** The state of a key. */
 export type Description =
   | { readonly key: string; readonly kind: 'free' }
   | {
@@ -24,13 +24,13 @@ export type Description =
   | {
       readonly key: string;
       readonly kind: 'readWrite';
-      /** `write`: the holder whose field ends in `:write` writes; any other is the same owner, who reads as well. */
+      /** `write`: the field that ends in `:write` is the writer; any other field is the same owner, reading as well. */
       readonly mode: 'read' | 'write';
       readonly holders: readonly Holder[];
-      /** Of the longest lease; some of the holders may be gone before. */
+      /** Of the longest lease; some holders may expire earlier. */
       readonly remainingMs: number;
     }
-  /** Something that is no lock; `type` is the server's word for it. */
+  /** A key that is not a lock; `type` is its Redis type. */
   | { readonly key: string; readonly kind: 'other'; readonly type: string };
 
 export async function describe(driver: Driver, key: string): Promise<Description> {
@@ -40,7 +40,7 @@ export async function describe(driver: Driver, key: string): Promise<Description
   return { key, kind: status, ...rest } as Description;
 }
 
-/** A field and its count follow each other. */
+/** Fields and counts alternate. */
 function pairs(flat: readonly string[]): Holder[] {
   const holders: Holder[] = [];
   for (let i = 0; i < flat.length; i += 2)
@@ -49,8 +49,8 @@ function pairs(flat: readonly string[]): Holder[] {
 }
 
 /**
- * Redisson's and our owner fields. Other hashes and other strings with an expiry are not taken for locks: the permits
- * that a rate limiter has left are such a string too.
+ * Owner fields of Redisson and holdfast. Other hashes and other strings with an expiry do not count as locks: the
+ * permits of a rate limiter are such a string too.
  */
 const OWNER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)?$/;
 const AT_ONCE = 100;

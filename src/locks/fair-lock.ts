@@ -1,8 +1,8 @@
 /**
- * What the fair lock says to the server: Redisson's hash, and Redisson's queue of those who wait for it.
+ * The commands of the fair lock, on Redisson's hash and Redisson's queue of waiters.
  *
- * The server decides whose turn it is, so every waiter speaks for itself and is called on a channel of its
- * own. It also has to be heard of now and then: one that falls silent loses its place to the next.
+ * The server decides the order, so every waiter asks separately and gets its wake-ups on a separate channel.
+ * Every waiter must also poll: a silent waiter loses its place to the next.
  */
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -21,16 +21,16 @@ import {
 } from '../scripts/generated.ts';
 import { guardedBy } from './reclaiming.ts';
 
-/** How often a waiter is heard of, and what a lost wake-up costs. */
+/** How often a waiter polls, and the longest delay after a lost wake-up. */
 const POLL_MS = 2_500;
 
-/** Polls come up to a fifth late, to keep those of many processes apart. */
+/** Polls are up to a fifth late, to spread the polls of many processes. */
 const LATE_POLL = 1.2;
 
-/** An unanswered call is waited for; not so long that a dead waiter holds up the others. */
+/** The permitted silence includes at most this for a slow answer: a dead waiter must not block the others. */
 const LONGEST_ANSWER_MS = 30_000;
 
-/** Even for waiters that may be silent for a moment only, asking more often would be spinning. */
+/** The shortest poll interval, however little silence is permitted: a shorter one would be spinning. */
 const SHORTEST_POLL_MS = 100;
 
 const ACQUIRE = { plain: fairLockAcquire, guarded: fairLockGuardedAcquire };
@@ -47,7 +47,7 @@ export class FairProtocol implements LockProtocol {
   readonly #channel: string;
   readonly #queueKeys: { queue: string; timeouts: string; seen: string };
   readonly #pollMs: number;
-  /** After this long without a word a waiter is taken for dead: one poll may go unanswered, and the next comes late. */
+  /** A waiter counts as dead after this much silence: one poll may go unanswered, and the next may be late. */
   readonly #silentMs: number;
 
   constructor(wire: Wire, name: string, renew: Renew) {
@@ -67,7 +67,7 @@ export class FairProtocol implements LockProtocol {
       timeouts: fairTimeoutKey(this.key),
       seen: fairSeenKey(this.key),
     };
-    // Redisson's clients know nothing of our notes: to them, too, a waiter must be heard of in time.
+    // Redisson clients do not read our `seen` hash: they drop a waiter that does not poll in time.
     this.#pollMs = Math.max(SHORTEST_POLL_MS, Math.min(POLL_MS, wire.fairWaitMs / 3));
     const answerMs = Math.min(wire.commandTimeoutMs, LONGEST_ANSWER_MS);
     this.#silentMs = Math.ceil(2 * LATE_POLL * this.#pollMs) + answerMs;
@@ -87,7 +87,7 @@ export class FairProtocol implements LockProtocol {
     const args = {
       owner,
       leaseMs,
-      // A waiter that keeps its place by being heard of needs no more time than one may be silent.
+      // Polling keeps the waiter's place: no time longer than the permitted silence is needed.
       waitMs: Math.min(Math.ceil(waitMs), fairWaitMs),
       silentMs: this.#silentMs,
       publish,

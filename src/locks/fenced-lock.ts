@@ -1,8 +1,8 @@
 /**
- * The fenced lock: the reentrant lock, with a number that rises with every hold.
+ * The fenced lock: the reentrant lock, with a token that rises with every hold.
  *
- * A holder can stall past its lease just before a write. The resource it writes to can tell, if every write
- * carries the token and one lower than the last is refused; that half is left to the fences.
+ * A holder can stall past its lease just before a write. The resource detects this if every write carries the
+ * token and the resource refuses a token lower than the last. The fences do that part.
  */
 
 import { endedKey, tokenKey } from '../keys.ts';
@@ -27,8 +27,8 @@ import { ReentrantProtocol } from './reentrant-lock.ts';
 /** A hold with its fencing token. */
 export interface FencedHold extends Hold {
   /**
-   * Higher than that of every earlier hold of this lock; the same when the lock is entered again. It stays
-   * readable when the hold is over: whether it still counts is for the fence to say.
+   * Higher than the token of every earlier hold of this lock; re-entry keeps the token. The token stays
+   * readable after the hold has ended: the fence decides whether it still counts.
    */
   readonly token: number;
 }
@@ -36,7 +36,7 @@ export interface FencedHold extends Hold {
 /**
  * A lock whose holds have tokens, for resources that check them.
  *
- * Who holds the same name as a plain lock cannot re-enter it here, where a token is promised: `ReentryError`.
+ * An owner that holds the same name as a plain lock has no token: re-entry here throws `ReentryError`.
  *
  * @example
  * ```ts
@@ -47,15 +47,15 @@ export interface FencedHold extends Hold {
  * ```
  */
 export interface FencedLock extends Lock<FencedHold> {
-  /** The last token given to anybody; 0 when none is known. Any client may ask. */
+  /** The last token granted to any owner; 0 when none is known. Any client may ask. */
   getToken(): Promise<number>;
 }
 
 /** How one fenced lock behaves. */
 export interface FencedLockOptions extends LockKindOptions {
   /**
-   * How long the server keeps the last token after it was given, from 60 000. Left out: for ever, which is what
-   * Redisson clients need. Tokens go on rising when it is forgotten, since none is lower than the server's clock.
+   * How long the server keeps the last token after the grant, at least 60 000. Left out: for ever, which Redisson
+   * clients need. Tokens keep rising after the server forgets the last, since none is lower than its clock.
    */
   tokenRetentionMs?: number | undefined;
 }
@@ -72,7 +72,7 @@ class FencedProtocol extends ReentrantProtocol {
     this.#retentionMs = retentionMs;
   }
 
-  /** Every hold has a token of its own. */
+  /** The next hold needs a new token. */
   override get isPassedOn(): boolean {
     return false;
   }
@@ -85,7 +85,7 @@ class FencedProtocol extends ReentrantProtocol {
 
   protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {
     const { owner, count, leaseMs, token } = hold;
-    // Entered without a token, by a plain lock of the same name: there is none to bring back.
+    // A plain lock of the same name began this tenure: there is no token to restore.
     if (token === undefined) return super.reclaim(hold, terms);
     const keys = { lock: this.key, ended: endedKey(this.key, owner), last: this.#token, ...terms.guard };
     return fencedLockReclaim.run(this.wire.driver, keys, { owner, count, token, leaseMs, ...terms.grace });

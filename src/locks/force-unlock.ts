@@ -1,5 +1,5 @@
 /**
- * Ends the hold of whoever has a lock at the time of the call, and tells those of this client whose hold that was.
+ * Ends the holds that a lock has at the time of the call, and notifies their holders in this client.
  */
 
 import { Requests } from '../requests/requests.ts';
@@ -8,7 +8,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import type { LockContext } from './lock-context.ts';
 
-/** Answers whether anybody held it. An owner that takes it after that is left alone, however late the server is told. */
+/** Answers whether the lock was held. An owner that takes it later keeps it, however late the server gets the call. */
 export async function forceUnlock(context: LockContext, protocol: LockProtocol): Promise<boolean> {
   const { runtime } = context;
   const { name, key } = protocol;
@@ -16,18 +16,18 @@ export async function forceUnlock(context: LockContext, protocol: LockProtocol):
   const holders = await requests.read('describe', () => protocol.holders());
   if (holders.length === 0) return false;
   const ours = () => tenuresOf(runtime, key).filter(({ owner }) => holders.includes(owner));
-  // Our own holders are told before the server can let anyone else in.
+  // Holders in this client learn of the loss before the server can grant the lock to another owner.
   for (const tenure of ours()) tenure.lose('forced');
   await requests.change('force-release', ({ answer, rememberMs }) =>
     protocol.forceRelease(holders, answer, rememberMs),
   );
-  // The server may have named one whose grant was still on its way here.
+  // The server may have named a holder whose grant had not reached this client yet.
   for (const tenure of ours()) tenure.revoke('forced');
   runtime.look(protocol.line);
   return true;
 }
 
-/** What this client holds of a lock. */
+/** The tenures that this client has of a lock. */
 export function tenuresOf(runtime: Runtime, key: string): Tenure[] {
   return [...runtime.tenures].filter(({ protocol }) => protocol.key === key);
 }

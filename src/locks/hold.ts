@@ -1,8 +1,8 @@
 /**
- * A hold: the right to go on, and the news when it ends.
+ * A hold: the user's handle of a held lock, which also signals the loss of the lock.
  *
- * The handle of one entry of a tenure. When the lock was entered several times, the handles share the
- * lease and the loss, and each is taken back for itself.
+ * A hold is one entry of a tenure. When the owner has entered the lock several times, its holds share the
+ * lease and the loss, and each is released separately.
  */
 
 import type { CancelTimer } from '../clock.ts';
@@ -12,7 +12,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Entry, Tenure } from '../runtime/tenure.ts';
 
 /**
- * What `lock()` and `tryLock()` give: a held lock.
+ * A held lock, as `lock()` and `tryLock()` return it.
  *
  * @example
  * ```ts
@@ -24,32 +24,32 @@ import type { Entry, Tenure } from '../runtime/tenure.ts';
 export interface Hold extends AsyncDisposable {
   /** The name of the lock. */
   readonly name: string;
-  /** The owner field in Redis: `<client id>:<number>`. A hold that was passed on has the field of the one before it. */
+  /** The owner field in Redis: `<client id>:<number>`. A hold that was passed on has the previous hold's field. */
   readonly owner: string;
   /**
-   * Aborts with a `LeaseLostError` before the server can let anyone else in. Not aborted by `unlock()`. Reading the
-   * property looks at the clock: `hold.signal.aborted` is right even if the process slept and no timer has run yet.
+   * Aborts with a `LeaseLostError` before the server can grant the lock to another owner. `unlock()` does not abort it.
+   * Reading it checks the clock: `hold.signal.aborted` is right even if the process slept and no timer has run yet.
    */
   readonly signal: AbortSignal;
-  /** How long the hold can be relied on without another renewal, by the monotonic clock; 0 when it is over. */
+  /** How long the holder can rely on the hold without another renewal, by the monotonic clock; 0 when it is over. */
   readonly remainingMs: number;
   /**
-   * Throws when the hold is not there any more, even if the process slept and nothing could tell it yet.
+   * Throws when the hold is over, even if the process slept and no timer has run yet.
    *
    * @throws LeaseLostError, or NotHeldError after `unlock()`
    */
   assertHeld(): void;
   /**
-   * Makes the lease last at least this long from now; a longer one that is running is not cut.
+   * Makes the lease last at least this long from now; a longer lease is not shortened.
    *
    * @throws LeaseLostError
    */
   extend(leaseMs: number): Promise<void>;
   /**
-   * Gives the hold back; calling it again answers the same.
+   * Releases the hold; a second call gives the same answer.
    *
-   * @returns true: released; false: it had been lost before
-   * @throws OutcomeUnknownError when the server did not answer in time; the release is repeated in the background
+   * @returns true: released; false: the hold was already lost
+   * @throws OutcomeUnknownError when the server did not answer in time; the release is retried in the background
    */
   unlock(): Promise<boolean>;
 }
@@ -57,11 +57,11 @@ export interface Hold extends AsyncDisposable {
 export interface HoldOptions {
   readonly leaseMs?: number | undefined;
   readonly maxHoldMs?: number | undefined;
-  /** A lock of a group is taken and given back with the others: it is not passed on. */
+  /** The members of a group are taken and released together: such a hold is not passed on. */
   readonly isMember?: boolean;
 }
 
-/** Whether a hold has nothing of its own that the next one of its process could not have. */
+/** Whether the next waiter of this process may take over the tenure of such a hold. */
 export function isPassedOn({ leaseMs, isMember = false }: HoldOptions): boolean {
   return leaseMs === undefined && !isMember;
 }
@@ -86,7 +86,7 @@ export class LockHold implements Hold, Entry {
     this.#maxHoldMs = wish.maxHoldMs;
   }
 
-  /** Puts the handle on the tenure it has become an entry of: from here on it is held. */
+  /** Attaches the hold to the tenure that it has entered: from here on it is held. */
   standOn(tenure: Tenure): this {
     this.#tenure = tenure;
     if (this.#maxHoldMs !== undefined) {
@@ -100,7 +100,7 @@ export class LockHold implements Hold, Entry {
   }
 
   get signal(): AbortSignal {
-    // After a blocked event loop the deadline may have passed without a timer that could tell.
+    // After a blocked event loop the deadline may have passed before its timer could run.
     this.#tenure?.checkDeadline();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -114,7 +114,7 @@ export class LockHold implements Hold, Entry {
     return this.#held.token;
   }
 
-  /** Why it was lost, once it is. */
+  /** Why the hold was lost, if it was. */
   get loss(): LeaseLostError | undefined {
     return this.#loss;
   }
@@ -142,7 +142,7 @@ export class LockHold implements Hold, Entry {
     return this.#unlocking;
   }
 
-  /** Ends what it stands on, without its holder's doing. */
+  /** Ends the tenure although the holder did not ask for it. */
   revoke(reason: LossReason): void {
     if (this.#unlocking === undefined) this.#tenure?.revoke(reason);
   }
@@ -151,7 +151,7 @@ export class LockHold implements Hold, Entry {
     try {
       await this.unlock();
     } catch (error) {
-      // The release goes on in the background. Throwing here would mask what the block itself threw.
+      // The release goes on in the background. Throwing here would mask an error of the block itself.
       this.#runtime.report('error', { error, during: `release "${this.name}"` });
     }
   }

@@ -1,5 +1,5 @@
 /**
- * One wish for a lock: who asks, by which name, and what is left behind when it comes to nothing.
+ * One acquisition of a lock: its owner, its owner field, and the tombstone it leaves when it fails.
  */
 import { DriverError } from '../errors.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
@@ -17,13 +17,13 @@ interface Lockable {
   readonly isShared: boolean;
 }
 
-/** Who asks, and is to know of the tenure from its beginning to its end. */
+/** The owner that asks. `remember` gets the tenure when it begins, and nothing when it ends. */
 export interface Asker {
   readonly owner: Owner;
   remember(tenure?: Tenure): void;
 }
 
-/** What the tenure does in the end. It must not keep the acquisition, its line and its promise while the lock is held. */
+/** The tenure calls this at its end. It must not keep the acquisition, its line and its promise alive until then. */
 function forgetting(asker: Asker | undefined): (() => void) | undefined {
   return asker && (() => asker.remember());
 }
@@ -38,7 +38,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   #sentAt = 0;
   #waiting: Waiting | undefined;
 
-  /** @param asker undefined for somebody new */
+  /** @param asker undefined for a new owner */
   constructor(lock: Lockable, asker: Asker | undefined, wish: HoldOptions, waitMs: number) {
     const { runtime, numbers } = lock.context;
     super(runtime, lock.protocol.line);
@@ -51,7 +51,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     this.#wish = wish;
   }
 
-  /** A waiter that is handed a tenure never needs a field of its own. */
+  /** Made on first use: a waiter that takes over a tenure needs no field. */
   get #owner(): string {
     this.#field ??= this.#lock.context.numbers.next();
     return this.#field;
@@ -86,7 +86,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   protected busyMs(answer: AcquireAnswer): number | undefined {
     if (answer.status === 'busy') return answer.remainingMs;
     if (answer.status === 'held') return undefined;
-    // An owner is used for one tenure and barred after it; only a defect of ours could use it again.
+    // An owner field serves one tenure and is barred after it; only a bug in holdfast could reuse it.
     throw new DriverError(
       `The hold of ${this.#owner} on "${this.#protocol.name}" is over and cannot begin again`,
     );
@@ -101,7 +101,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     return hold.standOn(tenure);
   }
 
-  /** Without a lease or a token of its own, it needs nothing that the tenure does not have. */
+  /** An acquisition without an explicit lease or a token can use the tenure as it is. */
   protected override takeOver(tenure: Tenure): LockHold | undefined {
     const { protocol } = tenure;
     const isSame = this.#protocol.isPassedOn && protocol.identity === this.#protocol.identity;
@@ -122,7 +122,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     );
   }
 
-  /** Where the server keeps a queue, or a note of who waits, it has to be left. */
+  /** Where the server keeps a queue or a note of waiters, the owner must leave it. */
   protected override withdraw(): boolean {
     if (this.#protocol.queueMs === undefined || this.#waitMs === 0) return false;
     withdraw(this.runtime, this.#protocol, this.#owner);

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../requests/requests.ts';
 import type { Sections } from '../runtime/owner.ts';
 
-/** What every lock of a client shares. */
+/** The state that all locks of a client share. */
 export interface LockContext extends RequestContext {
   readonly clientId: string;
   readonly sections: Sections;

@@ -1,18 +1,18 @@
 /**
- * The lock as users know it: one interface for every kind.
+ * The public interface of every kind of lock.
  */
 import type { Owner } from '../runtime/owner.ts';
 import type { Hold } from './hold.ts';
 
 /** How to take a lock. */
 export interface LockOptions {
-  /** The hold ends after this time unless extended. Left out, it is renewed for as long as the process lives. */
+  /** The hold ends after this time unless extended. Left out, the watchdog renews it while the process lives. */
   leaseMs?: number | undefined;
   /** Stops the waiting; the call rejects with the signal's reason. Has no effect once the lock is held. */
   signal?: AbortSignal | undefined;
-  /** Takes the lock as this owner, who can then re-enter it; see `client.owner()`. */
+  /** Takes the lock as this owner, which can then re-enter it; see `client.owner()`. */
   owner?: Owner | undefined;
-  /** Ends the hold after this time whatever happens: a net under a forgotten `unlock()`. */
+  /** Ends the hold after this time whatever happens: a safety net for a forgotten `unlock()`. */
   maxHoldMs?: number | undefined;
 }
 
@@ -22,17 +22,17 @@ export interface TryLockOptions extends LockOptions {
   waitMs?: number | undefined;
 }
 
-/** How to take a lock for some work, and what to do around it. The owner is that of the section, or a new one. */
+/** How to take a lock for some work, with callbacks. The owner is that of the section, or a new one. */
 export interface WithLockOptions<H extends Hold = Hold> extends Omit<LockOptions, 'owner'> {
-  /** How long to wait at most, then `AcquireTimeoutError`. Left out, it waits as long as it takes. */
+  /** How long to wait at most, then `AcquireTimeoutError`. Left out, the call waits as long as it takes. */
   waitMs?: number | undefined;
-  /** Called with the hold before the work; what it throws rejects the call, and the work does not run. */
+  /** Called with the hold before the work; an error it throws rejects the call, and the work does not run. */
   onAcquire?: ((hold: H) => unknown) | undefined;
-  /** Called after the release; what it throws is reported as the client's `error` event. */
+  /** Called after the release; an error it throws becomes an `error` event of the client. */
   onRelease?: ((hold: H, released: boolean) => unknown) | undefined;
 }
 
-/** Whose hold is meant. */
+/** The owner whose hold is meant. */
 export interface OwnerOption {
   /** Left out: the owner of the section the calling code is in. */
   owner?: Owner | undefined;
@@ -44,7 +44,7 @@ export interface Lock<H extends Hold = Hold> {
   /**
    * Takes the lock, waiting as long as it takes.
    *
-   * @throws LeaseLostError when the grant came after its deadline; it is taken back
+   * @throws LeaseLostError when the grant came after its deadline; the lock is then released
    *
    * @example
    * ```ts
@@ -54,9 +54,9 @@ export interface Lock<H extends Hold = Hold> {
    */
   lock(options?: LockOptions): Promise<H>;
   /**
-   * Takes the lock if it can be had within `waitMs`, and answers null otherwise.
+   * Takes the lock if possible within `waitMs`, and answers null otherwise.
    *
-   * @throws LeaseLostError when the grant came after its deadline; it is taken back
+   * @throws LeaseLostError when the grant came after its deadline; the lock is then released
    *
    * @example
    * ```ts
@@ -83,24 +83,24 @@ export interface Lock<H extends Hold = Hold> {
    */
   withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T>;
   /**
-   * Gives back what the owner took last, inside a scope or section or with an explicit owner.
+   * Releases the latest hold of the owner: the owner of the scope or section, or an explicit one.
    *
    * @throws NotHeldError when that owner does not hold the lock, or has lost it
    */
   unlock(options?: OwnerOption): Promise<void>;
   /**
-   * Frees the lock whoever holds it at the time of the call. Answers whether anybody did. An owner that takes the lock
-   * after the call keeps it, however late the server hears of the call.
+   * Frees the lock from the holders it has at the time of the call. Answers whether it had any. An owner that takes the
+   * lock after the call keeps it, however late the call reaches the server.
    *
-   * @throws DriverError when the key holds something that is not a lock; it is left untouched
+   * @throws DriverError when the key holds something that is not a lock; the key stays untouched
    */
   forceUnlock(): Promise<boolean>;
-  /** Whether anybody holds the lock. */
+  /** Whether any owner holds the lock. */
   isLocked(): Promise<boolean>;
-  /** Whether the owner holds the lock, by the server's word. */
+  /** Whether the owner holds the lock, according to the server. */
   isHeld(options?: OwnerOption): Promise<boolean>;
   /** How many times the owner has entered the lock; 0 when it does not hold it. */
   getHoldCount(options?: OwnerOption): Promise<number>;
-  /** What is left of the holder's lease: `null` when the lock is free, `Infinity` when it has no expiry. */
+  /** The time left of the holder's lease: `null` when the lock is free, `Infinity` when it has no expiry. */
   getRemainingMs(): Promise<number | null>;
 }

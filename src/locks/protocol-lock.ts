@@ -1,8 +1,8 @@
 /**
- * The one class behind every kind of exclusive lock.
+ * The one class behind every kind of lock.
  *
- * What differs between the kinds is what they say to the server, which their `LockProtocol` knows. Waiting,
- * keeping alive and losing are the runtime's. Here the user's call becomes an owner's wish.
+ * The kinds differ in the commands they send, which their `LockProtocol` defines. The runtime handles waiting,
+ * renewal and loss. This class turns the user's call into an acquisition by an owner.
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
@@ -19,14 +19,14 @@ import { LockAcquisition } from './lock-acquisition.ts';
 import type { LockContext } from './lock-context.ts';
 import { runHolding, workHolding } from './run-holding.ts';
 
-/** A `LockHold` is whatever the kind of lock promises its users: the kinds differ in what they show of it. */
+/** A `LockHold` has every member that a kind of lock promises: the kinds differ in what they expose. */
 function shown<H extends Hold>(hold: LockHold): H {
   return hold as Hold as H;
 }
 
 const NO_OPTIONS: LockOptions = {};
 
-/** What an async function does with what it throws, without the turns it adds to what it returns. */
+/** Turns a thrown error into a rejection, as an async function does, but without its extra microtasks. */
 function promised<T>(begin: () => Promise<T>): Promise<T> {
   try {
     return begin();
@@ -88,7 +88,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     runtime.assertOpen();
     using waitBudget = runtime.waitBudget(waitMs ?? Number.POSITIVE_INFINITY, signal);
     const { turns } = section.owner.interestIn(this.protocol.identity);
-    // Another section of the same owner may be inside: the lock would let us in beside it, its turn does not.
+    // Sections take turns: re-entry would let this one in beside another section of the same owner.
     const takesTurns = !this.isShared;
     if (takesTurns && !(await turns.enter(section, waitBudget))) throw await this.#timeout(waitMs ?? 0);
     try {
@@ -136,13 +136,13 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     return remainingMs === -1 ? Number.POSITIVE_INFINITY : remainingMs;
   }
 
-  /** @internal Takes the lock for an owner, or for somebody new. */
+  /** @internal Takes the lock for the given owner, or for a new one. */
   takeAs(owner: Owner | undefined, wish: HoldOptions, limits: Limits): Promise<LockHold | null> {
     if (owner === undefined) return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
     return this.#takeAgain(owner, wish, limits);
   }
 
-  /** @internal Waits for a section's turn among those of its owner; answers how to leave, or null in time. */
+  /** @internal Waits for a section's turn within its owner; answers how to end the turn, or null after `waitMs`. */
   async enterTurn(
     section: Section,
     waitMs: number,
@@ -159,17 +159,17 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     };
   }
 
-  /** Takes the lock as an owner that may have it already, or may be taking it this very moment. */
+  /** Takes the lock for an owner that may already hold it or be acquiring it right now. */
   async #takeAgain(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
     const { runtime } = this.context;
     runtime.assertOpen();
     using waitBudget = runtime.waitBudget(waitMs, signal);
     const { identity } = this.protocol;
-    // What it holds it can enter at once; only who begins must wait for one who is just beginning.
+    // Re-entry is possible at once; only a first acquisition waits for another one of the same owner.
     const held = owner.tenureOf(identity);
     let entered = held && (await this.#enter(held, wish, waitBudget));
     if (entered !== undefined) return entered;
-    // Not before: what is known of the lock may have been forgotten while the server was asked.
+    // Looked up only now: the owner may have dropped the interest while the server was asked.
     const interest = owner.interestIn(identity);
     const visit = Symbol('visit');
     if (!(await interest.gate.enter(visit, waitBudget))) return null;
@@ -188,7 +188,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     }
   }
 
-  /** Enters a tenure once more; undefined when its last entry has just been taken back. */
+  /** Re-enters a tenure; undefined when its last entry has just been released. */
   async #enter(tenure: Tenure, wish: HoldOptions, waitBudget: WaitBudget): Promise<LockHold | undefined> {
     const { runtime } = this.context;
     const isWithoutToken = this.#fenced && tenure.token === undefined;
@@ -196,7 +196,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       tenure.assertHeld();
       const why = isWithoutToken ? 'is held by its owner as a lock without tokens' : undefined;
       if (tenure.count > 0) throw new ReentryError(this.name, why);
-      // Being released this very moment: it can be taken anew after that.
+      // The tenure is being released: the owner can take the lock again after that.
       await waitBudget.wait(tenure.changed(), Number.POSITIVE_INFINITY);
       return undefined;
     }
@@ -208,10 +208,10 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       const entered = await waitBudget.wait(entering, Number.POSITIVE_INFINITY);
       return entered === EXPIRED ? undefined : entered;
     } catch (error) {
-      // Aborted while the server was being asked: the entry is taken back as soon as it is there.
+      // The caller aborted while the server was asked: the entry is released as soon as it arrives.
       void entering.then(
         (late) => late?.[Symbol.asyncDispose](),
-        // It never came to be; the caller has the reason.
+        // The entry failed; the caller has the error.
         () => undefined,
       );
       throw error;
@@ -234,7 +234,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       const { holder, remainingMs } = await (this.protocol.obstacle?.() ?? this.protocol.describe());
       return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
     } catch {
-      // Who holds it would be nice to know; that the wait is over is what the caller needs.
+      // The error may lack the holder; the caller mainly needs to know that the wait is over.
       return new AcquireTimeoutError(this.name, waitMs);
     }
   }

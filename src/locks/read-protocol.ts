@@ -1,6 +1,6 @@
 /**
- * What the shared side of a read/write lock says to the server: a field for each reader, and a key for each of its
- * holds, by which others judge whether it still counts.
+ * The commands of the shared side of a read/write lock: a field for each reader, and a key for each of its holds,
+ * which shows other clients whether the hold is still alive.
  */
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -24,7 +24,7 @@ import { guardedBy } from './reclaiming.ts';
 /** Write tenures whose number a read tenure has used: an owner field is used for one tenure only. */
 const numbersUsed = new WeakSet<Tenure>();
 
-/** How read holds are renewed, each with its hold keys. Made once for each client, so that its holds share batches. */
+/** Renews read holds, each with its hold keys. Made once for each client, so that its holds share batches. */
 export function renewReads({ driver }: Wire): Renew {
   return async (locks, leaseMs, owners, counts) => {
     const places: string[] = [];
@@ -43,11 +43,11 @@ const ACQUIRE = { plain: readWriteLockReadAcquire, guarded: readWriteLockGuarded
 export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   /** Other readers keep the key alive, and with it the field. */
   readonly outlivesLease = true;
-  /** The watchdog of a Redisson client that reads, too, sets the time of the lock to its own. */
+  /** The watchdog of a Redisson reader sets the TTL of the whole lock to its lease. */
   readonly isCutByOthers = true;
   readonly line: string;
   readonly guarded: Guarded | undefined;
-  /** The most entries that the server may know of: so many hold keys are to be removed in the end. */
+  /** The most entries that the server may know of: the release removes that many hold keys. */
   #most = 1;
 
   constructor(wire: Wire, name: string, renew: Renew, owner?: Owner) {

@@ -1,8 +1,7 @@
 /**
- * The read/write lock as users know it: two locks of one name, many readers or one writer.
+ * The public read/write lock: two locks of one name, for many readers or one writer.
  *
- * Both sides are the one lock class with a protocol each; what they say to the server is in
- * `read-write-protocol.ts`.
+ * Both sides are a `ProtocolLock`, each with its protocol. Their commands are in `read-write-protocol.ts`.
  */
 
 import { checkOptions } from '../options/checks.ts';
@@ -21,14 +20,14 @@ import { WriteProtocol, type WriteStyle } from './write-protocol.ts';
 /** How one read/write lock behaves. */
 export interface ReadWriteLockOptions extends LockKindOptions {
   /**
-   * `'writer'`: while a writer of this lock object waits, new readers of every holdfast client stand back, so
-   * that a stream of readers cannot keep it out. Left out, whoever asks while others read comes in to read.
+   * `'writer'`: while a writer of this lock object waits, new readers of every holdfast client wait too, so that
+   * a stream of readers cannot starve the writer. Left out, a new reader joins the present readers at once.
    */
   prefer?: 'writer' | undefined;
 }
 
 /**
- * Many may read at once, or one may write.
+ * Many owners may read at once, or one may write.
  *
  * @example
  * ```ts
@@ -39,9 +38,9 @@ export interface ReadWriteLockOptions extends LockKindOptions {
  */
 export interface ReadWriteLock {
   readonly name: string;
-  /** The shared side. Taking it inside the write lock of the same owner keeps it when the write lock is released. */
+  /** The shared side. An owner that takes it inside its write lock keeps it when it releases the write lock. */
   readLock(): Lock;
-  /** The exclusive side. Taking it as an owner that only reads throws `ReentryError`: it would wait for itself. */
+  /** The exclusive side. An owner that only reads gets a `ReentryError`: it would wait for itself. */
   writeLock(): Lock;
 }
 
@@ -82,7 +81,7 @@ export class ProtocolReadWriteLock implements ReadWriteLock {
     return this.#writeLock({ preferred: this.#preferred });
   }
 
-  /** The fields of everyone who holds either side, of any client. */
+  /** The owner fields of all holders of either side, in any client. */
   async holders(): Promise<readonly string[]> {
     const { runtime } = this.#context;
     runtime.assertOpen();
@@ -93,14 +92,14 @@ export class ProtocolReadWriteLock implements ReadWriteLock {
   }
 
   /**
-   * The exclusive side, taken from whoever has it. Holders of this client are told before the thief has it, and not
-   * before the server has taken it from them: what they would release then, a waiter could get.
+   * The exclusive side, taken from its holders. Holders in this client learn of it before the thief gets its hold, but
+   * after the server has taken the lock from them: a waiter could get a lock that they release earlier.
    */
   stolenLock(): Lock {
     const { runtime } = this.#context;
     const key = this.#wire.rawName(this.name);
     const onStolen = (thief: string) => {
-      // The thief alone has it: every other hold of this client is over, taken away just now or before.
+      // Only the thief holds the lock: every other hold of this client ended just now or earlier.
       for (const tenure of tenuresOf(runtime, key)) if (tenure.owner !== thief) tenure.lose('forced');
     };
     return this.#writeLock({ onStolen });

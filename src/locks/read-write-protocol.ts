@@ -1,10 +1,10 @@
 /**
- * What the two sides of a read/write lock have in common when they speak to the server.
+ * The commands that both sides of a read/write lock share.
  *
- * One hash for both: `mode`, a field for each reader, one for the writer. Each side is a protocol of its own,
- * so that its holds are renewed and lost for themselves. A script may only use keys that it is told, and who
- * reads is known once the hash was looked at: when a reader leaves, the server first names the others, and is
- * then asked about their hold keys. What each side says for itself is in `read-protocol.ts` and `write-protocol.ts`.
+ * Both sides use one hash: `mode`, a field for each reader, one for the writer. Each side has a separate protocol,
+ * so that its holds are renewed and lost separately. A script may only use the keys passed to it, and the readers
+ * are known only from the hash. So when a reader leaves, the server first names the other readers, and a second
+ * script checks their hold keys. The commands of each side are in `read-protocol.ts` and `write-protocol.ts`.
  */
 import { readHoldKey, readWriteChannel } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -18,20 +18,20 @@ import {
   readWriteLockSweep as sweepScript,
 } from '../scripts/generated.ts';
 
-/** What a writer's field has behind its owner's number. */
+/** The suffix of a writer's field, after the owner's number. */
 export const WRITER = ':write';
 
-/** So often the readers that stay after a release are judged, when others come and go meanwhile. */
+/** The most checks of the remaining readers after a release, when readers come and go meanwhile. */
 const MOST_LOOKS = 3;
 
-/** More hold keys than this are not looked at in one call; the lock's own TTL must do then. */
+/** With more hold keys than this there is no check: dead readers end with the TTL of the lock. */
 const MOST_HOLDS = 50_000;
 
 const FREE: LockState = { remainingMs: -2, holder: null };
 
 type Mode = 'read' | 'write';
 
-/** The keys of these of a reader's holds, counted from 1. */
+/** The hold keys of a reader, from the first to the last, counted from 1. */
 export function holdKeys(key: string, field: string, first: number, last: number): string[] {
   const keys: string[] = [];
   for (let hold = first; hold <= last; hold += 1) keys.push(readHoldKey(key, field, hold));
@@ -46,7 +46,7 @@ export abstract class ReadWriteProtocol {
   readonly renew: Renew;
   protected readonly wire: Wire;
   protected readonly channel: string;
-  /** Whose tenure it speaks for, where that is known. */
+  /** The owner of the tenure, where known. */
   protected readonly owner: Owner | undefined;
   readonly #mode: Mode;
 
@@ -65,7 +65,7 @@ export abstract class ReadWriteProtocol {
     return this.wire.grantSender.isOneCommand(this.key);
   }
 
-  /** Those of this side. With the writer go the read holds that only it can have. */
+  /** The holders of this side. For the writer, that includes the read holds, which only its owner can have. */
   async holders(): Promise<readonly string[]> {
     const reply = await holdersScript.run(this.wire.driver, { lock: this.key }, {});
     return reply.status === 'held' && reply.mode === this.#mode ? reply.holders : [];
@@ -79,7 +79,7 @@ export abstract class ReadWriteProtocol {
     await this.tidy(reply.readers);
   }
 
-  /** Of this side only: while another owner writes, the read lock is not locked. */
+  /** Describes this side only: while another owner writes, the read lock is not locked. */
   async describe(owner?: string): Promise<LockState> {
     const state = await this.#look(owner);
     if (state.status === 'free') return FREE;
@@ -97,15 +97,15 @@ export abstract class ReadWriteProtocol {
     return `${mode} ${this.key}`;
   }
 
-  /** What the owner holds on either side; a hold that is lost counts no more. */
+  /** The owner's tenure of the given side; a lost tenure does not count. */
   protected heldAs(mode: Mode, owner: Owner | undefined = this.owner): Tenure | undefined {
     const tenure = owner?.tenureOf(this.identityOf(mode));
     return tenure?.checkDeadline() ? tenure : undefined;
   }
 
   /**
-   * Has the readers that stay after a release judged, so that dead ones do not keep the lock. The release itself is
-   * done, and whatever becomes of this changes nothing about it.
+   * Checks the readers that remain after a release, so that dead readers do not keep the lock. The release is already
+   * done: the outcome of the check does not change it.
    */
   protected async tidy(staying: readonly string[]): Promise<void> {
     let readers = staying;
@@ -114,11 +114,11 @@ export abstract class ReadWriteProtocol {
         readers = await this.#sweep(readers);
       }
     } catch {
-      // The lock's own TTL must do.
+      // Dead readers then end with the TTL of the lock.
     }
   }
 
-  /** Answers who is to be judged instead, if that has changed. */
+  /** Answers the readers to check instead, if they have changed. */
   async #sweep(readers: readonly string[]): Promise<readonly string[]> {
     const { driver, publish } = this.wire;
     const holds: string[] = [];

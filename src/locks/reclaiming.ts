@@ -1,5 +1,5 @@
 /**
- * How a kind of lock is kept through failovers: its own way to reclaim, and the question common to all whether the
+ * The failover guard of one kind of lock: the kind's reclaim script, and the check, common to all kinds, whether the
  * server is in its grace.
  */
 import type { GuardTerms } from '../requests/guard.ts';
@@ -7,7 +7,7 @@ import type { Wire } from '../requests/wire.ts';
 import type { Claimed, Guarded } from '../runtime/protocol.ts';
 import { guardCheck } from '../scripts/generated.ts';
 
-/** What every reclaiming script takes, beside what is special to its kind of lock. */
+/** The keys and arguments that the reclaim scripts of all kinds of locks share. */
 export interface ReclaimTerms {
   readonly guard: { readonly guard: string };
   readonly grace: { readonly graceMs: number; readonly trusted: string };

@@ -1,5 +1,5 @@
 /**
- * What the reentrant lock says to the server: Redisson's hash, one field for the owner, its value the count.
+ * The commands of the reentrant lock, on Redisson's hash: one field for the owner, its value the count.
  *
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
@@ -40,7 +40,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
   readonly guarded: Guarded | undefined;
   readonly #spin: (() => Waiting) | undefined;
 
-  /** @param spin how to wait without listening, for the spin lock */
+  /** @param spin how a spin lock waits, without a subscription */
   constructor(wire: Wire, name: string, renew: Renew, spin?: () => Waiting) {
     super(wire, name, REENTRANT_SCRIPTS, renew);
     this.identity = `lock ${this.key}`;
@@ -49,7 +49,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
     this.#spin = spin;
   }
 
-  /** A spin lock does not listen, and gets no turns by messages. */
+  /** A spin lock has no subscription, and gets no turns by wake-ups. */
   get isPassedOn(): boolean {
     return this.#spin === undefined;
   }

@@ -1,8 +1,8 @@
 /**
- * Runs work while something is held, and gives it back afterwards, whatever happens.
+ * Runs work while holding a lock, and releases the lock afterwards, whatever happens.
  *
- * The order of what matters: an error of the work is passed on as it is; then a hold that was lost while the
- * work ran is told, even if the work resolved; a release that fails is only reported, for the work is done.
+ * An error of the work comes first and is rethrown as it is. Next, a hold lost while the work ran rejects the
+ * call, even if the work resolved. A failed release is only reported, because the work is done.
  */
 import { LeaseLostError } from '../errors.ts';
 import type { Report } from '../events.ts';
@@ -12,7 +12,7 @@ export interface Held extends Hold {
   readonly loss: LeaseLostError | undefined;
 }
 
-/** The work, behind what is to be done first; it does not begin if the hold was lost in the meantime. */
+/** Calls `onAcquire`, then the work; the work does not begin if the hold was lost in the meantime. */
 export async function workHolding<T, H extends Hold>(
   hold: H,
   onAcquire: ((hold: H) => unknown) | undefined,
@@ -40,7 +40,7 @@ export async function runHolding<T, H extends Held>(
   throw hold.loss ?? new LeaseLostError(hold.name, hold.owner, 'notOwner');
 }
 
-/** Never throws. Answers whether it was held to the end. */
+/** Never throws. Answers whether the lock was held to the end. */
 async function giveBack<H extends Held>(
   hold: H,
   report: Report,
@@ -50,7 +50,7 @@ async function giveBack<H extends Held>(
   try {
     released = await hold.unlock();
   } catch (error) {
-    // It was held to the end; only the release is in doubt, and it is being repeated.
+    // The lock was held to the end; only the release is in doubt, and is being retried.
     report('error', { error, during: `release "${hold.name}"` });
   }
   try {

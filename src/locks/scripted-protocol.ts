@@ -1,6 +1,6 @@
 /**
- * What the kinds of exclusive locks have in common when they speak to the server: six scripts that differ
- * in how the key is laid out and agree in what they take and answer.
+ * The commands that the exclusive locks share: one set of scripts for each key layout. The sets agree in
+ * their arguments and answers.
  */
 import { endedKey, lockChannel } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -56,13 +56,13 @@ export abstract class ScriptedProtocol implements LockProtocol {
     this.#scripts = scripts;
   }
 
-  /** Made by each kind, which knows what it would have to bring back. */
+  /** Made by each kind of lock, which knows what it must reclaim. */
   abstract readonly guarded: Guarded | undefined;
   abstract waiting(): Waiting;
   abstract enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   abstract leave(owner: string, count: number): Promise<'held' | 'lost'>;
 
-  /** Spelled when it is needed: a hundred thousand locks that are held would each keep theirs. */
+  /** Computed when needed: a hundred thousand held locks would each keep a string. */
   protected get channel(): string {
     return lockChannel(this.key);
   }

@@ -1,9 +1,9 @@
 /**
- * What the plain lock says to the server: `SET key token NX PX`, compare and delete.
+ * The commands of the simple lock: `SET key token NX PX`, compare and delete.
  *
- * The layout of redlock-style libraries, which can share its keys. They announce nothing when they release,
- * so waiting polls more often than elsewhere. The value has no room for a count: entries are counted in
- * this process, and entering again makes sure that the token is still there.
+ * Redlock-style libraries use the same layout and can share its keys. They send no wake-up when they release,
+ * so waiters poll more often than elsewhere. The value has no room for a count: this process counts the
+ * entries, and re-entry checks that the key still has the owner's value.
  */
 import { endedKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';

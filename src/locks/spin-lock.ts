@@ -13,16 +13,16 @@ import type { Waiting } from '../runtime/acquire.ts';
 export type Backoff =
   | {
       kind: 'exponential';
-      /** The first pause; 1 ms. */
+      /** The first pause; 1 ms by default. */
       initialMs?: number | undefined;
-      /** The longest pause; 128 ms. */
+      /** The longest pause; 128 ms by default. */
       maxMs?: number | undefined;
-      /** How much longer each pause is than the one before; 2. */
+      /** The factor by which each pause grows; 2 by default. */
       multiplier?: number | undefined;
     }
   | {
       kind: 'constant';
-      /** Every pause; 64 ms. */
+      /** Every pause; 64 ms by default. */
       delayMs?: number | undefined;
     };
 
@@ -32,7 +32,7 @@ export interface SpinLockOptions extends LockKindOptions {
   backoff?: Backoff | undefined;
 }
 
-/** Reads the back-off once; what it returns starts the pauses afresh for every acquisition. */
+/** Reads the back-off once; the returned function restarts the pauses for every acquisition. */
 export function spinning(backoff: Backoff = { kind: 'exponential' }): () => Waiting {
   if (typeof backoff !== 'object' || backoff === null) {
     throw new OptionError(

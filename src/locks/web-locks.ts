@@ -1,8 +1,8 @@
 /**
  * `client.locks`: the browser's Web Locks API, across processes.
  *
- * A thin coat over the read/write lock: `exclusive` is its write side, `shared` its read side. Here are the
- * standard's arguments, its rules for them, and the list of what this client holds and waits for.
+ * A thin layer over the read/write lock: `exclusive` is its write side, `shared` its read side. This file has the
+ * standard's arguments, their rules, and the list of requests that hold a lock or wait in this client.
  */
 import { LeaseLostError, OptionError } from '../errors.ts';
 import type { Report } from '../events.ts';
@@ -17,36 +17,36 @@ export type WebLockMode = 'exclusive' | 'shared';
 
 /** How to request a lock, as in the standard. */
 export interface WebLockOptions {
-  /** `'exclusive'`, the default: nobody else holds it. `'shared'`: only other shared requests hold it. */
+  /** `'exclusive'`, the default: no other request holds it. `'shared'`: only other shared requests hold it. */
   mode?: WebLockMode | undefined;
-  /** Does not wait: the callback is called with null when the lock cannot be had at once. */
+  /** Does not wait: the callback gets null when the lock is not available at once. */
   ifAvailable?: boolean | undefined;
-  /** Takes the lock from whoever holds it. Only with `exclusive`, and with neither `ifAvailable` nor `signal`. */
+  /** Takes the lock from its holders. Only with `exclusive`, and with neither `ifAvailable` nor `signal`. */
   steal?: boolean | undefined;
   /** Stops the waiting; the request rejects with the signal's reason. Has no effect once the lock is held. */
   signal?: AbortSignal | undefined;
 }
 
-/** What the callback of a request is given: the standard's `name` and `mode`, and everything a hold can. */
+/** The callback's argument: the standard's `name` and `mode`, and every member of a hold. */
 export interface WebLock extends Hold {
   readonly mode: WebLockMode;
 }
 
-/** One line of `query()`. */
+/** One entry of `query()`. */
 export interface WebLockInfo {
   readonly name: string;
   readonly mode: WebLockMode;
-  /** The id of the client, which stands before the colon of an owner field. */
+  /** The id of the client: the part of an owner field before the colon. */
   readonly clientId: string;
 }
 
-/** What `query()` found. */
+/** The result of `query()`. */
 export interface WebLockSnapshot {
   readonly held: readonly WebLockInfo[];
   readonly pending: readonly WebLockInfo[];
 }
 
-/** What the client lends. */
+/** The parts of the client that web locks use. */
 export interface WebLockContext {
   readonly clientId: string;
   readonly report: Report;
@@ -110,10 +110,10 @@ export class WebLocks {
   }
 
   /**
-   * Runs the callback while the lock is held, and resolves with what it returned.
+   * Runs the callback while the lock is held, and resolves with its result.
    *
-   * Every request stands for itself, as in the standard: one made inside the callback of another does not
-   * re-enter it. Rejects with `LeaseLostError` when the lock was lost or stolen while the callback ran.
+   * Every request is independent, as in the standard: a request inside the callback of another does not
+   * re-enter the lock. Rejects with `LeaseLostError` when the lock was lost or stolen while the callback ran.
    *
    * @example
    * ```ts
@@ -159,11 +159,11 @@ export class WebLocks {
   }
 
   /**
-   * What is held and waited for, at this moment.
+   * The requests that hold a lock or wait for one, at this moment.
    *
-   * `pending` are the requests of this client. `held` are the locks that requests of this client hold, and, of
-   * every name that this client holds or waits for, who else holds it according to the server. Names that this
-   * client has nothing to do with are not looked for, and requests that wait elsewhere are nowhere to be seen.
+   * `pending` are the waiting requests of this client. `held` are the locks that requests of this client hold, and,
+   * for every name that this client holds or waits for, the other holders according to the server. The result has
+   * no names that this client does not use, and no requests that wait in other clients.
    */
   async query(): Promise<WebLockSnapshot> {
     const pending = [...this.#pending];
@@ -193,7 +193,7 @@ export class WebLocks {
     }
   }
 
-  /** Never throws, because what the callback did is done. Answers whether the lock was held to the end. */
+  /** Never throws, because the callback's work is done. Answers whether the lock was held to the end. */
   async #giveBack(lock: WebLock): Promise<boolean> {
     this.#held.delete(lock);
     try {
@@ -206,7 +206,7 @@ export class WebLocks {
 }
 
 function checkRequest(name: unknown, given: unknown): WebLockOptions {
-  // The standard keeps these names for itself.
+  // The standard reserves these names.
   if (checkName(name).startsWith('-'))
     throw new OptionError('The name of a web lock must not start with "-"');
   const options = checkOptions('webLock', given);

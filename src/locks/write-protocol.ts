@@ -1,5 +1,5 @@
 /**
- * What the exclusive side of a read/write lock says to the server: one field for the writer, and, where it has
+ * The commands of the exclusive side of a read/write lock: one field for the writer and, for a writer with
  * preference, a note that it waits.
  */
 import { ReentryError, ReplicationError } from '../errors.ts';
@@ -23,7 +23,7 @@ import {
 import { ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
 import { guardedBy } from './reclaiming.ts';
 
-/** A writer with preference shows itself this often while it waits, and is forgotten after that much silence. */
+/** How often a waiting writer with preference renews its note, and after how much silence the note expires. */
 const SHOW_EVERY_MS = 1_000;
 const NOTED_MS = 3_000;
 
@@ -31,25 +31,25 @@ const ACQUIRE = { plain: readWriteLockWriteAcquire, guarded: readWriteLockGuarde
 const STEAL = { plain: readWriteLockSteal, guarded: readWriteLockGuardedSteal };
 
 export interface WriteStyle {
-  /** Readers of ours that hold nothing yet stand back while this writer waits. */
+  /** New readers of every holdfast client wait while this writer waits. */
   readonly preferred?: boolean;
-  /** Takes the lock whoever holds it; called with the thief's field as soon as that has happened. */
+  /** Makes the writer steal the lock from its holders; called with the thief's field right after that. */
   readonly onStolen?: (thief: string) => void;
 }
 
 export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
-  /** The owner's own read holds keep the key alive, and with it the mode. */
+  /** The owner's read holds keep the key alive, and with it the mode. */
   readonly outlivesLease = true;
   readonly line: string | null;
   readonly guarded: Guarded | undefined;
-  /** While it counts as waiting on the server there is a note to be taken back. */
+  /** How long the note of a waiting writer lasts: a writer that gives up removes it. */
   readonly queueMs?: number;
   readonly #style: WriteStyle;
 
   constructor(wire: Wire, name: string, renew: Renew, style: WriteStyle = {}, owner?: Owner) {
     super(wire, name, 'write', renew, owner);
     this.#style = style;
-    // A thief does not stand behind the writers of its own process that wait.
+    // A thief does not queue behind the waiting writers of its process.
     this.line = style.onStolen ? null : this.identity;
     if (style.preferred) this.queueMs = NOTED_MS;
     this.guarded = guardedBy(wire, this.key, ({ owner: field, count, leaseMs }, { guard, grace }) => {
@@ -80,7 +80,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     };
     const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
     const reply = await this.wire.grantSender.lock(this, ACQUIRE, keys, args);
-    // The owner may have begun to read after this was begun.
+    // The owner may have begun to read after this acquisition began.
     if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);
     return reply;
   }
@@ -109,7 +109,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     return reply.status;
   }
 
-  /** Bound to the holders that are there now, so that a copy that arrives late robs nobody else. */
+  /** Names the present holders, so that a late copy of the command robs no other holder. */
   async #steal(owner: string, leaseMs: number, onStolen: (thief: string) => void): Promise<AcquireAnswer> {
     const { driver, grantSender } = this.wire;
     const found = await holdersScript.run(driver, { lock: this.key }, {});
@@ -117,17 +117,17 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     const keys = { lock: this.key, ended: endedKey(this.key, owner) };
     const stealing = grantSender.lock(this, STEAL, keys, { owner, leaseMs, robbed });
     const reply = await stealing.catch((error: unknown) => {
-      // It was taken from them all the same, though too few replicas know for the thief to keep it.
+      // The holders lost the lock all the same; the thief lacks the replica acknowledgements to keep it.
       if (error instanceof ReplicationError) onStolen(owner);
       throw error;
     });
-    // Others came in since: they are looked up at once.
+    // Other owners have taken the lock since: look them up at once.
     if (reply.status === 'changed') return { status: 'busy', remainingMs: 0 };
     if (reply.status === 'held') onStolen(owner);
     return reply;
   }
 
-  /** A writer waits until all readers are out. Who waits for itself waits for ever. */
+  /** A writer waits until all readers have left. An owner that reads would wait for itself for ever. */
   #refuseUpgrade(owner: Owner | undefined): void {
     if (this.heldAs('read', owner) === undefined) return;
     throw new ReentryError(

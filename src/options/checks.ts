@@ -1,14 +1,14 @@
 /**
- * The check of every option, in one place.
+ * Checks every option, in one place.
  *
- * Options are refused before anything is sent to the server: an unknown name, a value out of range or of
- * the wrong type is an `OptionError` that says what would have been right.
+ * Wrong options are refused before anything is sent to the server: an unknown name, a value out of range or of the
+ * wrong type is an `OptionError` that says which values are valid.
  */
 import type { Topology } from '../drivers/driver.ts';
 import { OptionError } from '../errors.ts';
 import { sharesOneSlot } from '../keys.ts';
 
-/** Reads one given value: returns it, or throws an `OptionError`. `what` names it in the message. */
+/** Checks one value: returns it, or throws an `OptionError`. `what` names the value in the message. */
 export type Check<T> = (value: unknown, what: string) => T;
 type Checks = Record<string, Check<unknown>>;
 type Checked<C extends Checks> = { [Name in keyof C]?: C[Name] extends Check<infer T> ? T : never };
@@ -28,7 +28,7 @@ export function integer(least: number, most: number = Number.MAX_SAFE_INTEGER): 
   };
 }
 
-/** A lease, or none: a permit may have no end. */
+/** A lease, or `Infinity`: a permit may have no expiry. */
 function lasting(value: unknown, what: string): number {
   if (value === Number.POSITIVE_INFINITY) return value;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
@@ -60,7 +60,7 @@ function abortSignal(value: unknown, what: string): AbortSignal {
   throw new OptionError(`${what} must be an AbortSignal, not ${show(value)}`);
 }
 
-/** What is checked where it is known: whether an owner belongs to the client, which pauses a spin lock can make. */
+/** For values checked elsewhere: whether an owner belongs to the client, which back-off a spin lock can use. */
 function anything(value: unknown): unknown {
   return value;
 }
@@ -71,7 +71,7 @@ function replicaWish(value: unknown, what: string): number | 'auto' | 'majority'
   throw new OptionError(`${what} must be 'auto', 'majority' or a whole number from 0, not ${show(value)}`);
 }
 
-/** On, off, or on with a grace of its own. */
+/** On, off, or on with a given grace. */
 function guard(value: unknown, what: string): boolean | { readonly graceMs: number } {
   if (typeof value === 'boolean') return value;
   const { graceMs, ...others } = Object(value);
@@ -81,7 +81,7 @@ function guard(value: unknown, what: string): boolean | { readonly graceMs: numb
   return { graceMs: integer(100)(graceMs, `${what}.graceMs`) };
 }
 
-/** On, off, or on within bounds of its own. */
+/** On, off, or on within given limits. */
 function passOn(value: unknown, what: string): boolean | { maxMs?: number; maxHolds?: number } {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'object' || value === null) {
@@ -97,7 +97,7 @@ function passOn(value: unknown, what: string): boolean | { maxMs?: number; maxHo
   };
 }
 
-/** Accepts only the values that this version can honour; a promise it cannot keep is refused. */
+/** Accepts only the values that this version supports. */
 export function only<T>(allowed: readonly T[], hint: string): Check<T> {
   return (value, what) => {
     if (allowed.includes(value as T)) return value as T;
@@ -166,7 +166,7 @@ const CHECKS = {
 } satisfies Record<string, Checks>;
 
 /**
- * Checks a bag of options by the table of that name. A value of `undefined` counts as left out.
+ * Checks an options object against the table of that name. A value of `undefined` counts as left out.
  *
  * @throws OptionError
  */
@@ -181,7 +181,7 @@ export function checkOptions<Name extends keyof typeof CHECKS>(
 }
 
 /**
- * Checks a bag of options by these checks. A value of `undefined` counts as left out.
+ * Checks an options object against these checks. A value of `undefined` counts as left out.
  *
  * @throws OptionError
  */
@@ -210,13 +210,13 @@ export function checkName(name: unknown): string {
   if (typeof name !== 'string' || name === '') {
     throw new OptionError(`A name must be a string that is not empty, not ${show(name)}`);
   }
-  // A lone surrogate would be replaced on the wire, so that two different names became one key.
+  // The encoding would replace a lone surrogate, and two different names would become one key.
   if (!name.isWellFormed()) throw new OptionError('A name must be well-formed Unicode');
   return name;
 }
 
 /**
- * In a Cluster, refuses a key whose companions would be in other slots, where no script reaches them together.
+ * In a Cluster, refuses a key whose derived keys would be in other slots: no script could reach all of them.
  *
  * @throws OptionError
  */
@@ -228,23 +228,23 @@ export function checkSlots(key: string, topology: Topology): string {
   );
 }
 
-/** A fencing token as it comes from a hold. */
+/** Checks a fencing token. */
 export function checkToken(value: unknown): number {
   return integer(1)(value, 'token');
 }
 
-/** A value to be stored as text. */
+/** Checks a value that is stored as text. */
 export function checkValue(value: unknown): string {
   if (typeof value === 'string') return value;
   throw new OptionError(`The value must be a string, not ${show(value)}`);
 }
 
-/** The same check for what a function returned or a method takes directly, for example `hold.extend(leaseMs)`. */
+/** Checks a lease that a function returned or a method takes directly, for example `hold.extend(leaseMs)`. */
 export function checkLeaseMs(value: unknown): number {
   return leaseMs(value, 'leaseMs');
 }
 
-/** The same check for the lease of a permit, which may be `Infinity`. */
+/** Checks the lease of a permit, which may be `Infinity`. */
 export function checkPermitLeaseMs(value: unknown): number {
   return lasting(value, 'leaseMs');
 }

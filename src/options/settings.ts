@@ -1,10 +1,10 @@
 /**
- * What a client was told, complete and consistent: every option with its default, checked against the others.
+ * The settings of a client: its options with all defaults filled in, checked against each other.
  */
 import { OptionError } from '../errors.ts';
 import { checkOptions } from './checks.ts';
 
-/** What a client does when it is not told otherwise. */
+/** The defaults of the client options. */
 const DEFAULTS = {
   watchdogMs: 30_000,
   commandTimeoutMs: 3_000,
@@ -17,19 +17,19 @@ const DEFAULTS = {
   passOn: true,
 } as const;
 
-/** A lock is passed on inside a process for so long, and so often, before others get their turn. */
+/** How long, and for how many holds, a process passes a lock on before other processes get their turn. */
 const PASS_ON = { maxMs: 10, maxHolds: 10_000 };
 
-/** How long strangers wait after a failover: no shorter than any hold is relied on without a word of the server. */
+/** How long new owners wait after a failover: no shorter than a holder relies on a hold that is not confirmed. */
 const GRACE_MS = 30_000;
 
-/** How long replicas are waited for, if the time of a command is long enough. */
+/** How long to wait for replicas, if `commandTimeoutMs` is long enough. */
 const REPLICA_TIMEOUT_MS = 1_000;
 
 export type Settings = ReturnType<typeof checkSettings>;
 
 /**
- * Checks the options of a client, also against each other, and fills in the rest.
+ * Checks the options of a client, also against each other, and fills in the defaults.
  *
  * @throws OptionError
  */
@@ -39,7 +39,7 @@ export function checkSettings(given: unknown) {
   const isGuarded = guard !== false;
   const graceMs = typeof guard === 'object' ? guard.graceMs : GRACE_MS;
   if (isGuarded) checkGrace(watchdogMs, graceMs);
-  // Cut off by the deadline of the command, the answer would be unknown instead of too few.
+  // If the command timed out first, the outcome would be unknown instead of "too few replicas".
   const longestMs = Math.ceil(commandTimeoutMs / 2);
   const { replicaTimeoutMs = Math.min(REPLICA_TIMEOUT_MS, longestMs) } = chosen;
   if (chosen.replicaTimeoutMs !== undefined && replicaTimeoutMs >= commandTimeoutMs) {
@@ -52,7 +52,7 @@ export function checkSettings(given: unknown) {
 }
 
 /**
- * A hold has to be confirmed at least once in every grace.
+ * Checks that every hold is confirmed at least once in every grace.
  *
  * @throws OptionError
  */

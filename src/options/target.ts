@@ -1,6 +1,6 @@
 /**
- * Where to connect, in every way there is to say it, checked before anything is sent: which fields there are,
- * and which go together. What a URL says is read in `drivers/address.ts`.
+ * Checks where to connect before anything is sent: which fields a target may have, and which belong together.
+ * `drivers/address.ts` parses URLs.
  */
 import {
   type ClusterTarget,
@@ -20,11 +20,11 @@ export type Target =
   | FixedTarget
   | { readonly embedded: true };
 
-/** A target that makes sense. */
+/** A checked target. */
 export type Destination =
   | { readonly kind: 'embedded' }
   | { readonly kind: 'server'; readonly server: ServerTarget }
-  /** Nobody connects to the replicas that were listed: this is how many there should be. */
+  /** holdfast does not connect to the listed replicas: this is how many there should be. */
   | { readonly kind: 'fixed'; readonly server: ServerTarget; readonly expectedReplicas: number }
   | { readonly kind: 'sentinel'; readonly target: SentinelTarget }
   | { readonly kind: 'cluster'; readonly target: ClusterTarget };
@@ -34,7 +34,7 @@ function tls(value: unknown, what: string): boolean | object {
   throw new OptionError(`${what} must be true, false or the options of tls.connect, not ${show(value)}`);
 }
 
-/** Objects, one at least. */
+/** A list of at least one object. */
 function list(value: unknown, what: string): readonly object[] {
   if (Array.isArray(value) && value.length > 0 && value.every((one) => Object(one) === one)) return value;
   const got = Array.isArray(value) && value.length === 0 ? 'an empty list' : show(value);
@@ -49,7 +49,7 @@ function addresses(value: unknown, what: string): readonly object[] {
   });
 }
 
-/** Whether what it answers is an address is known only when it is asked. */
+/** Whether a function returns addresses is known only when it is called. */
 function natMap(value: unknown, what: string): object {
   if (typeof value === 'function' || (Object(value) === value && !Array.isArray(value)))
     return value as object;
@@ -75,7 +75,7 @@ const CLUSTER = { cluster: addresses, ...login, tls, natMap, db: only([0], 'a Cl
 const FIXED = { master: (value: unknown) => value, replicas: list };
 const EMBEDDED = { embedded: only([true], 'it is true or left out') };
 
-/** The fields that decide what is meant. */
+/** The fields that decide the kind of target. */
 const KINDS = ['sentinels', 'cluster', 'master', 'embedded'] as const;
 
 const SHAPES = {
@@ -84,7 +84,7 @@ const SHAPES = {
   master: '{ master: { host, port }, replicas: [{ host, port }] }',
 } as const;
 
-/** Fields that mean something only next to another one. */
+/** Fields that are valid only together with another field. */
 const COMPANIONS: Readonly<Record<string, keyof typeof SHAPES>> = {
   name: 'sentinels',
   sentinelUsername: 'sentinels',
@@ -95,7 +95,7 @@ const COMPANIONS: Readonly<Record<string, keyof typeof SHAPES>> = {
 };
 
 /**
- * Checks where to connect: a URL or an object. Nothing at all, say from a variable that is not set, is an error.
+ * Checks where to connect: a URL or an object. `undefined`, say from a variable that is not set, is an error.
  *
  * @throws OptionError
  */

@@ -1,52 +1,52 @@
 /**
- * What the servers offer and what was chosen accordingly, in one object for people and programs. Of several
- * primaries the weakest counts.
+ * Summarises the servers' facts and the settings chosen from them in one object. With several primaries, the weakest
+ * one counts.
  */
 import type { ChannelKind, Topology } from '../drivers/driver.ts';
 import type { ReplicaCounts, ReplicaWish } from '../requests/replica-counts.ts';
 import type { Persistence, ServerFacts } from './server-facts.ts';
 
-/** What was found out about the server, and what follows from it; null stands for what it does not tell. */
+/** The server's properties and the settings that follow from them; null for what the server does not report. */
 export interface Capabilities {
   /** The client library in use: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly library: string;
   readonly topology: Topology;
-  /** How many primaries have been looked at: all of a Cluster, one elsewhere. */
+  /** How many primaries were inspected: all of a Cluster, otherwise one. */
   readonly primaries: number;
-  /** Whether the server may be asked what it is (INFO). If not, most of the following is unknown. */
+  /** Whether INFO is permitted. If not, most of the following is unknown. */
   readonly info: boolean;
   readonly server: 'redis' | 'valkey' | null;
-  /** The oldest, where there are several. */
+  /** The oldest, if there are several. */
   readonly version: string | null;
-  /** What the server does when its memory is full. */
+  /** The server's `maxmemory-policy`. */
   readonly evictionPolicy: string | null;
-  /** Whether the server may drop locks to make room: a memory limit together with an evicting policy. */
+  /** Whether the server may evict locks: it has a memory limit and an evicting policy. */
   readonly mayEvictLocks: boolean | null;
   readonly persistence: Persistence | null;
   readonly replicas: {
-    /** Replicas that are online and acknowledge what the primary writes; those of the primary that is worst off. */
+    /** Online replicas that acknowledge the primary's writes; the number of the primary with the worst state. */
     readonly connected: number | null;
-    /** How many of them have to acknowledge an acquisition. */
+    /** How many replicas must acknowledge an acquisition. */
     readonly required: number;
-    /** Why acknowledgements cannot be had here; null when they can. */
+    /** Why acknowledgements are impossible here; null when they are possible. */
     readonly obstacle: string | null;
     /** Whether a primary that has lost its replicas stops granting (`min-replicas-to-write`). */
     readonly stopsAlone: boolean | null;
   };
   readonly guard: {
-    /** Whether locks have it unless they are told otherwise. */
+    /** Whether locks have the guard by default. */
     readonly on: boolean;
     readonly graceMs: number;
-    /** Why it cannot work here; null when it can. */
+    /** Why the guard cannot work here; null when it can. */
     readonly obstacle: string | null;
   };
-  /** How waiters are woken: by channels of the slot or of the server, or not at all, so that they ask again. */
+  /** How waiters are woken: by channels of the slot, by channels of the server, or not at all, so that they poll. */
   readonly pubSub: 'sharded' | 'plain' | 'polling';
-  /** How far the clock of the server is ahead of ours, or behind. Nothing is decided by it. */
+  /** How far the server's clock is ahead of ours, or behind. No decision depends on it. */
   readonly clockSkewMs: number;
 }
 
-/** What the client was told to do. */
+/** The client's settings. */
 export interface Wishes {
   readonly library: string;
   readonly topology: Topology;
@@ -54,12 +54,12 @@ export interface Wishes {
   readonly guard: { readonly on: boolean; readonly graceMs: number };
 }
 
-/** What was found out besides the facts of single servers. */
+/** What was learned beyond the facts of single servers. */
 export interface Experience {
   readonly replicaCounts: Pick<ReplicaCounts, 'refusal' | 'required'>;
-  /** How wake-ups travel. */
+  /** The channels of wake-ups. */
   readonly channels: ChannelKind;
-  /** Whether the server refused to let us subscribe. */
+  /** Whether the server refused subscriptions. */
   readonly isDeaf: boolean;
 }
 
@@ -80,7 +80,7 @@ function replicaObstacle(wish: ReplicaWish, refusal: string | null, isTold: bool
     : 'the server does not tell how many replicas it has (no permission for INFO)';
 }
 
-/** The one that is furthest to one side; null when one of them does not tell. */
+/** The most extreme value; null when one of them is unknown. */
 function extreme<T>(values: readonly (T | null)[], isBeyond: (one: T, other: T) => boolean): T | null {
   let found: T | null = null;
   for (const value of values) {
@@ -95,7 +95,7 @@ interface Standing {
   readonly required: number;
 }
 
-/** How the primary stands that does not tell, or else lacks the most replicas, or has the fewest. */
+/** The replica state of the weakest primary: unknown, or else the most replicas short, or else the fewest replicas. */
 function worstStanding(
   facts: readonly ServerFacts[],
   replicaCounts: Experience['replicaCounts'],
@@ -109,7 +109,7 @@ function worstStanding(
     .sort((one, other) => spare(one) - spare(other) || (one.connected ?? 0) - (other.connected ?? 0))[0];
 }
 
-/** Whether one version comes before another, number by number. */
+/** Whether one version precedes another, compared number by number. */
 export function isOlder(one: string, other: string): boolean {
   const [left, right] = [one, other].map((version) =>
     version.split('.').map((part) => Number.parseInt(part, 10)),
@@ -121,7 +121,7 @@ export function isOlder(one: string, other: string): boolean {
   return false;
 }
 
-/** @param facts of one server at least */
+/** @param facts of at least one server */
 export function summarize(
   facts: readonly ServerFacts[],
   wishes: Wishes,

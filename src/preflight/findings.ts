@@ -1,31 +1,31 @@
 /**
- * What is wrong with a server that is to keep locks: why it cannot be used at all, and what works less well than it
- * could. Decides by facts only; who is told, and how often, is left to `preflight.ts`.
+ * Judges a server that is to keep locks: why it cannot be used at all, and what limits it. Decides by facts only;
+ * `preflight.ts` reports the findings.
  */
 import { DriverError } from '../errors.ts';
 import type { WarningCode } from '../events.ts';
 import { type Capabilities, isOlder, type Wishes } from './capabilities.ts';
 import type { ServerFacts } from './server-facts.ts';
 
-/** Something that works less well than it could. */
+/** A limitation of the server or its configuration. */
 export interface Finding {
   readonly code: WarningCode;
   readonly message: string;
-  /** The server in question; left out where there is only one, or where it concerns all. */
+  /** The server concerned; omitted where there is only one, or where it concerns all. */
   readonly node?: string;
 }
 
 /** Why a server cannot be used. */
 export interface Unfitness {
   readonly error: DriverError;
-  /** Whether it takes another server, or another client, to change that; a replica may be promoted any moment. */
+  /** Whether only another server or client can change that. False for a replica: it may be promoted at any moment. */
   readonly isLasting: boolean;
 }
 
-/** The fair lock needs LPOS; everything else has been there for longer. */
+/** The fair lock needs LPOS; all other commands are older. */
 const OLDEST_VERSION = '6.0.6';
 
-/** Clocks of machines that are kept in time differ by less. */
+/** Clocks of synchronised machines differ by less. */
 const TOLERATED_SKEW_MS = 10_000;
 
 function nameOf({ node }: ServerFacts): string {
@@ -153,7 +153,7 @@ function aboutAll(
   return findings;
 }
 
-/** What is to be warned of. @param isGuarded whether any lock has the guard */
+/** The findings to warn of. @param isGuarded whether any lock has the guard */
 export function findingsOf(
   facts: readonly ServerFacts[],
   capabilities: Capabilities,
@@ -166,7 +166,7 @@ export function findingsOf(
   ];
 }
 
-/** What was insisted on and cannot be had; undefined when there is nothing. */
+/** The required feature that the servers cannot provide; undefined if there is none. */
 export function unfulfilled({ guard, replicas }: Capabilities, wishes: Wishes): DriverError | undefined {
   if (guard.on && guard.obstacle !== null) {
     return new DriverError(`The guard was asked for and cannot work here: ${guard.obstacle}`);

@@ -1,6 +1,6 @@
 /**
- * How things are at this moment, for readiness probes: every primary is asked, and whatever is known to be wrong is
- * listed. Never rejects, and takes no longer than a command may.
+ * The current state for readiness probes: asks every primary and lists all known problems. Never rejects, and takes no
+ * longer than one command may.
  */
 
 import type { Clock } from '../clock.ts';
@@ -11,27 +11,27 @@ import type { Warnings } from '../telemetry/warnings.ts';
 import type { Preflight } from './preflight.ts';
 import type { ServerFacts } from './server-facts.ts';
 
-/** Something that is wrong. */
+/** A problem. */
 export interface Problem {
-  /** That of a warning or of an error, or `HOLDFAST_AT_RISK`: holds whose renewals fail. */
+  /** The code of a warning or of an error, or `HOLDFAST_AT_RISK`: holds whose renewals fail. */
   readonly code: WarningCode | ErrorCode | 'HOLDFAST_AT_RISK';
   readonly message: string;
-  /** The server in question, as `host:port`, where there are several. */
+  /** The server concerned, as `host:port`, if there are several. */
   readonly node?: string;
 }
 
-/** How things are. */
+/** The current state. */
 export interface Health {
   /**
-   * - `ok`: every primary answers, and nothing is known to be wrong
-   * - `degraded`: something is; see `problems`
-   * - `down`: no primary answers, or what answers cannot keep locks
+   * - `ok`: every primary answers, and no problem is known
+   * - `degraded`: there are problems; see `problems`
+   * - `down`: no primary answers, or those that answer cannot keep locks
    */
   readonly status: 'ok' | 'degraded' | 'down';
   /** The round trip to the slowest primary that answered; null when none did. */
   readonly latencyMs: number | null;
   readonly problems: readonly Problem[];
-  /** Every primary; its name is `host:port` in a Cluster, and empty where there is only one. */
+  /** Every primary. Its name is `host:port` in a Cluster, and empty where there is only one. */
   readonly nodes: readonly { readonly node: string; readonly latencyMs: number | null }[];
 }
 
@@ -40,7 +40,7 @@ export interface HealthSettings {
   readonly warnings: Warnings;
   readonly clock: Clock;
   readonly withinMs: number;
-  /** How many holds are being renewed without success. */
+  /** The number of holds whose renewals currently fail. */
   holdsAtRisk(): number;
 }
 
@@ -59,7 +59,7 @@ function problemOf(error: unknown, node: string): Problem {
   return node === '' ? { code, message } : { code, message: `${node}: ${message}`, node };
 }
 
-/** Rejects when it takes too long; what comes later is nobody's business any more. */
+/** Rejects after the time limit; a later result is ignored. */
 function bounded<T>(promise: Promise<T>, clock: Clock, withinMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(withinMs, () =>
@@ -69,7 +69,7 @@ function bounded<T>(promise: Promise<T>, clock: Clock, withinMs: number): Promis
   });
 }
 
-/** What is wrong besides servers that do not answer. */
+/** The problems other than servers that do not answer. */
 function problemsKnown({ preflight, warnings, holdsAtRisk }: HealthSettings, answered: number): Problem[] {
   const problems: Problem[] = [];
   const { unfitness } = preflight;
@@ -77,7 +77,7 @@ function problemsKnown({ preflight, warnings, holdsAtRisk }: HealthSettings, ans
     problems.push({ code: unfitness.error.code, message: unfitness.error.message });
   } else if (answered > 0) problems.push(...preflight.findings());
   const listed = new Set(problems.map(({ code }) => code));
-  // Those that work has brought to light: what cannot be published, for example.
+  // Warnings found during operation: that publishing is refused, for example.
   for (const { code, message } of warnings) {
     if (!listed.has(code) && code !== 'HOLDFAST_UNFIT') problems.push({ code, message });
   }
@@ -94,9 +94,9 @@ export async function checkHealth(settings: HealthSettings): Promise<Health> {
   const { primaries } = preflight;
   const startedAt = clock.now();
   const nodes = await bounded(primaries.find(), clock, withinMs).catch(() => primaries.nodes());
-  // Those that are known after a search in vain had all the time there is already.
+  // A search that timed out has used up the time: the known primaries get 1 ms.
   const leftMs = Math.max(1, withinMs - (clock.now() - startedAt));
-  // Only what was refused is tried again: otherwise every check would send a message.
+  // Publishing is tried only after a refusal: otherwise every check would send a message.
   const isMute = warnings.has('HOLDFAST_NO_PUBLISH');
   const asked = await Promise.all(
     nodes.map(async (node): Promise<Asked> => {

@@ -1,6 +1,6 @@
 /**
- * Looks at the servers before they are relied on, and again when they may have changed: after calls that failed,
- * as soon as one is answered, and now and then while they are used. What is found is kept, and told when it is new.
+ * Inspects the servers before the client relies on them, and again when they may have changed: at the first answer
+ * after failed calls, and at intervals while they are in use. Keeps the findings, and reports new ones.
  */
 
 import type { CancelTimer, Clock } from '../clock.ts';
@@ -17,7 +17,7 @@ import { Primaries } from './primaries.ts';
 import type { ServerFacts } from './server-facts.ts';
 
 export interface PreflightSettings {
-  /** With a deadline, and without this watch over its calls. */
+  /** With a deadline, but without this watch on its calls. */
   readonly driver: Driver;
   readonly clock: Clock;
   readonly report: Report;
@@ -25,32 +25,32 @@ export interface PreflightSettings {
   readonly wishes: Wishes;
   readonly replicaCounts: ReplicaCounts;
   readonly channels: WakeChannels;
-  /** A key of ours in the slot of the given text. */
+  /** A holdfast key in the slot of the given text. */
   keyFor(text: string): string;
-  /** This server is in charge. */
+  /** Receives each primary. */
   onPrimary(facts: ServerFacts): void;
 }
 
-/** Looked at no more often than this, however often calls fail. */
+/** The shortest time between two inspections, however often calls fail. */
 const PAUSE_MS = 1_000;
 
-/** Looked at this often where no call fails: libraries can find another server without anybody noticing. */
+/** The time between inspections when no call fails: a library may switch servers without reporting it. */
 const REPEAT_MS = 30_000;
 
-/** Routine leaves out what changes only with the server. */
+/** A routine inspection omits what changes only with the server. */
 type Manner = 'thoroughly' | 'routinely';
 
 export class Preflight implements CallWatch {
   readonly primaries: Primaries;
   readonly #settings: PreflightSettings;
-  /** What is known of each primary. */
+  /** The facts by primary. */
   readonly #facts = new Map<string, ServerFacts>();
-  /** What was told of it, so that it can be found over. */
+  /** The reported warnings, to withdraw obsolete ones. */
   #told: ReadonlySet<WarningCode> = new Set();
   /** Whether any lock has the guard. */
   #isGuarded: boolean;
   #unfitness: Unfitness | undefined;
-  /** The first look that succeeded, or the one under way. */
+  /** The first inspection that succeeded, or the pending one. */
   #looked: Promise<void> | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #cancelLook: CancelTimer | undefined;
@@ -64,7 +64,7 @@ export class Preflight implements CallWatch {
   }
 
   /**
-   * What was found; asked for if it has not been.
+   * The capabilities, from the first inspection.
    *
    * @throws DriverError when the server cannot be used, or does not answer
    */
@@ -81,7 +81,7 @@ export class Preflight implements CallWatch {
   }
 
   /**
-   * Settles when it is known that what was insisted on can be had.
+   * Resolves when the servers can provide what the settings require.
    *
    * @throws DriverError
    */
@@ -90,7 +90,7 @@ export class Preflight implements CallWatch {
     if (error !== undefined) throw error;
   }
 
-  /** Looks in the background, if that has not been done, nor just failed. */
+  /** Inspects in the background, unless that was done or has just failed. */
   begin(): void {
     const isDue = this.#looked === undefined && this.#settings.clock.now() - this.#lookedAt >= PAUSE_MS;
     if (isDue) this.capabilities().catch(() => this.#warnOfUnfitness());
@@ -102,7 +102,7 @@ export class Preflight implements CallWatch {
 
   refusal(now: number): Error | undefined {
     if (this.#unfitness?.isLasting) {
-      // Somebody still tries what cannot be done: there may be another server by now.
+      // The caller still tries to use an unfit server: it may have been replaced by now.
       this.#lookSoon('thoroughly');
       return this.#unfitness.error;
     }
@@ -115,7 +115,7 @@ export class Preflight implements CallWatch {
     this.#lookSoon('thoroughly');
   }
 
-  /** Takes over what primaries have just said, and tells what is new. */
+  /** Stores new facts of primaries, and reports new findings. */
   learn(facts: readonly ServerFacts[]): void {
     const { wishes, report, warnings, replicaCounts, channels, onPrimary } = this.#settings;
     for (const one of facts) {
@@ -134,21 +134,21 @@ export class Preflight implements CallWatch {
     const findings = this.findings();
     const codes = new Set(findings.map(({ code }) => code));
     for (const code of this.#told) if (!codes.has(code)) warnings.forget(code);
-    // A release may have said so, and every server has just taken a message.
+    // A release may have set this warning; every server now accepts messages.
     const areTaken = facts.length > 0 && facts.every(({ publishing }) => publishing === 'allowed');
     if (areTaken) warnings.forget('HOLDFAST_NO_PUBLISH');
     this.#told = codes;
     for (const { code, message } of findings) report('warning', { code, message });
   }
 
-  /** A lock has the guard, though it is not what the client was told for all: what that needs is told as well. */
+  /** A single lock has the guard although the client's default is off: findings about the guard now matter too. */
   expectGuard(): void {
     if (this.#isGuarded) return;
     this.#isGuarded = true;
     if (this.#facts.size > 0) this.learn([]);
   }
 
-  /** What is to be warned of at present, whether it has been told or not. */
+  /** All current findings, reported or not. */
   findings(): Finding[] {
     return findingsOf([...this.#facts.values()], this.#summary(), this.#settings.wishes, this.#isGuarded);
   }
@@ -173,12 +173,12 @@ export class Preflight implements CallWatch {
     });
   }
 
-  /** Asks all of them. One that does not answer is left out, unless none does. */
+  /** Asks all primaries. Leaves out those that do not answer, unless none does. */
   async #look(manner: Manner = 'thoroughly'): Promise<void> {
     const { clock, warnings } = this.#settings;
     this.#lookedAt = clock.now();
     const nodes = await this.primaries.find();
-    // Routine sends no message, unless it is to find out whether it would be taken.
+    // A routine inspection publishes only to find out whether an earlier refusal still applies.
     const triesAll = manner === 'thoroughly' || warnings.has('HOLDFAST_NO_PUBLISH');
     const answers = await Promise.allSettled(
       nodes.map((node) => this.primaries.ask(node, triesAll || !this.#facts.has(node))),
@@ -191,7 +191,7 @@ export class Preflight implements CallWatch {
     if (this.#unfitness !== undefined) throw this.#unfitness.error;
   }
 
-  /** Where it was refused, and on one of the servers that are new. */
+  /** Tries WAIT where it was refused, and on one of the new servers. */
   async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
     const { wishes, replicaCounts, warnings } = this.#settings;
     const isWanted = ({ replicas }: ServerFacts) => wishes.replicas !== 'auto' || (replicas ?? 0) > 0;
@@ -201,11 +201,11 @@ export class Preflight implements CallWatch {
     const [first] = wanted.filter(isNew);
     const doubtful = wanted.filter((one) => one === first || replicaCounts.isRefused(one.node));
     await Promise.all(doubtful.map(({ node }) => this.#tryWaitAt(node)));
-    // An acquisition may have said so. What is still wrong is said again.
+    // An acquisition may have set this warning. It returns if it still applies.
     if (doubtful.length > 0 && replicaCounts.refusal === null) warnings.forget('HOLDFAST_NO_REPLICAS');
   }
 
-  /** Scripts cannot try it: it takes a connection, which is opened only where replicas are to be waited for. */
+  /** Scripts cannot call WAIT: this opens a connection, and only where replica acknowledgements are wanted. */
   async #tryWaitAt(node: string): Promise<void> {
     const { driver, wishes, replicaCounts } = this.#settings;
     let connection: Connection | undefined;
@@ -215,7 +215,7 @@ export class Preflight implements CallWatch {
       replicaCounts.allowed(node);
     } catch (error) {
       if (classify(error) === 'refused') replicaCounts.refused(node, error);
-      // What could not be found out will be, by the first acquisition.
+      // The first acquisition will find out.
       else if (wishes.replicas !== 'auto') throw error;
     } finally {
       connection?.destroy();

@@ -1,8 +1,8 @@
 /**
- * Every primary there is, and how each of them is asked what it is.
+ * Finds all primaries, and asks each of them for its properties.
  *
- * A script with a key goes to the server that has its slot, on the connection that is there. That needs a key in
- * a slot of each; where none is found, or the user may not name it, a connection is opened for the question.
+ * A script with a key runs on the server of its slot, on the existing connection. That needs a key in a slot of each
+ * primary. If none is found, or the ACL forbids the key, a dedicated connection is opened.
  */
 
 import type { Clock } from '../clock.ts';
@@ -16,46 +16,46 @@ export interface PrimariesSettings {
   readonly driver: Driver;
   readonly clock: Clock;
   readonly channels: WakeChannels;
-  /** A key of ours in the slot of the given text. */
+  /** A holdfast key in the slot of the given text. */
   keyFor(text: string): string;
 }
 
-/** Nobody listens there, and it is in the pattern of all channels. */
+/** Has no subscribers, and matches the pattern of all holdfast channels. */
 const CHANNEL = 'redisson_holdfast';
 
-/** A primary has a slot among that many, unless it has very few. */
+/** Enough to find a slot of each primary, unless it has very few. */
 const TRIED_SLOTS = 2_000;
 
 type Runner = Pick<Driver, 'eval' | 'evalSha'>;
 
 export class Primaries {
   readonly #settings: PrimariesSettings;
-  /** Text that falls into a slot of the node. */
+  /** A text that hashes to a slot of the node. */
   readonly #tags = new Map<string, string>();
 
   constructor(settings: PrimariesSettings) {
     this.#settings = settings;
   }
 
-  /** Those that are known at present. */
+  /** The primaries known now. */
   nodes(): readonly string[] {
     return this.#settings.driver.nodes();
   }
 
-  /** Those there are; a Cluster client knows none of them before its first answer. */
+  /** All primaries. A Cluster client knows none of them before its first answer. */
   async find(): Promise<readonly string[]> {
     const { driver } = this.#settings;
     if (driver.topology === 'cluster' && this.nodes().includes('')) await this.#ask('', '');
     return this.nodes();
   }
 
-  /** Asks one of them; `thoroughly` also whether it takes messages. */
+  /** Asks one primary; `thoroughly` also tries to publish. */
   async ask(node: string, thoroughly: boolean): Promise<ServerFacts> {
     const { clock, channels } = this.#settings;
-    // Where no slot is known, no sharded channel can be named.
+    // Without a known slot, no sharded channel can be named.
     const command = node === '' || this.#tagFor(node) === undefined ? 'PUBLISH' : channels.publish;
     const tried = thoroughly ? command : '';
-    // The only use of the wall clock: people compare it with that of the server.
+    // The only use of the wall clock: to compare it with the server's.
     const sentAtWallMs = Date.now();
     const sentAt = clock.now();
     const reply = await this.#ask(node, tried);

@@ -1,56 +1,56 @@
 /**
- * One primary as it presents itself: asked in one round trip, read from its own words. What follows from that is
- * left to `findings.ts`, whom to ask to `primaries.ts`.
+ * The facts about one primary, read from its reply to one round trip. Their consequences belong to `findings.ts`, the
+ * choice of servers to `primaries.ts`.
  */
 import type { inspectServer } from '../scripts/generated.ts';
 
-/** What a server answered. */
+/** A server's reply. */
 export type ServerReply = Awaited<ReturnType<typeof inspectServer.run>>;
 
-/** When a question was sent and its answer came, by the wall clock and by the monotonic one. */
+/** When a question was sent and answered, by the wall clock and by the monotonic clock. */
 export interface RoundTrip {
   readonly sentAtWallMs: number;
   readonly answeredAtWallMs: number;
   readonly latencyMs: number;
 }
 
-/** The command by which it was tried whether messages are taken; empty where that was not tried. */
+/** The command used to try publishing; empty if it was not tried. */
 export type Publishing = 'PUBLISH' | 'SPUBLISH' | '';
 
-/** What is known of one primary; null stands for what it does not tell. */
+/** The facts about one primary; null for what it does not report. */
 export interface ServerFacts {
-  /** As the driver calls it: `host:port` in a Cluster, the empty string where there is only one. */
+  /** The driver's name for it: `host:port` in a Cluster, the empty string where there is only one. */
   readonly node: string;
-  /** Whether it tells of itself at all: INFO may be forbidden. */
+  /** Whether INFO is permitted. */
   readonly info: boolean;
   readonly server: 'redis' | 'valkey' | null;
   readonly version: string | null;
-  /** The version of Redis whose commands it has, also where it is something else. */
+  /** The Redis version it is compatible with, also if it is not Redis. */
   readonly redisVersion: string | null;
   readonly isCluster: boolean;
   readonly isReplica: boolean;
   readonly evictionPolicy: string | null;
-  /** Whether it may drop locks to make room: a memory limit together with an evicting policy. */
+  /** Whether it may evict locks: it has a memory limit and an evicting policy. */
   readonly mayEvictLocks: boolean | null;
   readonly persistence: Persistence | null;
-  /** Replicas that acknowledge what it writes, see `readReplication`. */
+  /** Replicas that acknowledge its writes, see `readReplication`. */
   readonly replicas: number | null;
-  /** Replicas that are close enough for `min-replicas-to-write`; null where that is not set. */
+  /** Replicas that count for `min-replicas-to-write`; null where that is not set. */
   readonly goodReplicas: number | null;
-  /** The empty string where it is not told. */
+  /** The empty string if not reported. */
   readonly replicationId: string;
-  /** How far its clock is ahead of ours, or behind; 0 when the difference can be the time that the answer took. */
+  /** How far its clock is ahead of ours, or behind; 0 if the round trip can explain the difference. */
   readonly clockSkewMs: number;
-  /** Whether the command is there for us; `elsewhere`: though not for every channel. Undefined where it was not tried. */
+  /** Whether publishing is permitted; `elsewhere`: on other channels only. Undefined if it was not tried. */
   readonly publishing: 'allowed' | 'elsewhere' | 'forbidden' | 'unknown' | undefined;
   readonly latencyMs: number;
 }
 
-/** How the server keeps its data. Whether it also takes snapshots is not told. */
+/** How the server persists its data. INFO does not report whether it also takes snapshots. */
 export interface Persistence {
-  /** Whether every change is written to a file (AOF). */
+  /** Whether it writes every change to an append-only file (AOF). */
   readonly appendOnly: boolean;
-  /** Whether the last attempt to write to disk, of whatever kind, failed: such a server refuses writes. */
+  /** Whether the last write to disk, of any kind, failed: such a server refuses writes. */
   readonly failing: boolean;
 }
 
@@ -64,27 +64,27 @@ function numberIn(info: string, name: string): number | null {
 }
 
 /**
- * A replica that has been silent for longer is not asked. As long as the primary itself waits by default
- * (`repl-timeout`), and longer than Sentinels or a Cluster take by default to promote a replica (30 s, 15 s): a primary
- * that is cut off refuses until then, rather than grant what its successor does not know.
+ * A replica that has been silent for longer does not count. This is the primary's own default limit (`repl-timeout`),
+ * and longer than Sentinels or a Cluster take by default to promote a replica (30 s, 15 s): until then a primary that
+ * is cut off refuses acquisitions, instead of granting locks that its successor does not know.
  */
 const SILENT_AFTER_SECONDS = 60;
 
 /**
- * Whether a replica acknowledges what the primary writes, by its line of INFO. A replica that is being synchronised, or
- * loads what it was sent, has acknowledged nothing yet, and a reader (`redis-cli --replica`) never does.
+ * Whether a replica acknowledges the primary's writes, by its line of INFO. A replica that is synchronising or loading
+ * has acknowledged nothing yet, and a reader (`redis-cli --replica`) never does.
  */
 function doesAcknowledge(line: string, isWritten: boolean): boolean {
   const { state, port, offset, lag } = Object.fromEntries(line.split(',').map((part) => part.split('=')));
   if (state !== 'online' || Number(lag) > SILENT_AFTER_SECONDS) return false;
-  // A new primary has written nothing that could be acknowledged. Readers announce no port.
+  // A new primary has no writes to acknowledge. Readers announce no port.
   return isWritten ? Number(offset) > 0 : Number(port) > 0;
 }
 
-/** What a primary tells of its replication; null, and the empty string, stand for what it does not tell. */
+/** A primary's replication state; null, and the empty string, for what it does not report. */
 export function readReplication(info: string): Pick<ServerFacts, 'replicas' | 'replicationId'> {
   const replicationId = field(info, 'master_replid') ?? '';
-  // This number includes those that do not acknowledge.
+  // This number includes replicas that do not acknowledge.
   if (field(info, 'connected_slaves') === null) return { replicas: null, replicationId };
   const isWritten = numberIn(info, 'master_repl_offset') !== 0;
   const lines = [...info.matchAll(/^(?:slave|replica)\d+:(.*?)\r?$/gm)];
@@ -103,15 +103,15 @@ function mayEvict(info: string, policy: string | null): boolean | null {
   return policy === null ? null : field(info, 'maxmemory') !== '0' && policy !== 'noeviction';
 }
 
-/** The server read its clock somewhere between the two moments: only what is outside of them is a difference. */
+/** The server read its clock between sending and answer: only a difference beyond that interval counts. */
 function skewOf(nowMs: number, { sentAtWallMs, answeredAtWallMs }: RoundTrip): number {
   return Math.max(0, nowMs - answeredAtWallMs) + Math.min(0, nowMs - sentAtWallMs);
 }
 
-/** Servers before version 7.2 word it in their own way: the command, or only this channel. */
+/** Servers before version 7.2 word the refusal differently for the command and for this channel. */
 function publishingBy(command: Publishing, refusal: string): ServerFacts['publishing'] {
   if (command === '') return undefined;
-  // Only old servers lack sharded channels; one without any had the command taken away.
+  // Only old servers lack sharded channels; a server without PUBLISH had the command removed.
   if (/unknown/i.test(refusal)) return command === 'SPUBLISH' ? 'unknown' : 'forbidden';
   if (refusal === '') return 'allowed';
   return /can't run this|permissions to run/i.test(refusal) ? 'forbidden' : 'elsewhere';

@@ -1,15 +1,15 @@
 /**
  * How long the server remembers the answers of requests that must not run twice.
  *
- * Until an answer has arrived the request may be repeated, through an outage of any length: it is remembered
- * for long. Once it has arrived, only copies that are still on their way matter: the time is shortened, for
- * many answers in one call that nobody waits for, so that a busy semaphore does not fill the server.
+ * Until its answer arrives, a request may be repeated, through an outage of any length: the server remembers the
+ * answer for long. After that, only copies that are still on their way matter. The client then shortens the time, for
+ * many answers in one background call, so that a busy semaphore does not fill the server.
  */
 import type { Clock } from '../clock.ts';
 import { answerShorten } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';
 
-/** How long an unanswered request is repeated; the server remembers it for longer. */
+/** How long an unanswered request is retried; the server remembers its answer for longer. */
 export const UNANSWERED_MS = 3_600_000;
 
 const SHORTEN_EVERY_MS = 1_000;
@@ -18,7 +18,7 @@ const MOST_IN_ONE_CALL = 500;
 export class Answers {
   readonly #clock: Clock;
   readonly #wire: Wire;
-  /** By main key, whose answers share its slot. */
+  /** Answer keys by main key, whose slot they share. */
   readonly #arrived = new Map<string, string[]>();
 
   constructor(clock: Clock, wire: Wire) {
@@ -26,7 +26,7 @@ export class Answers {
     this.#wire = wire;
   }
 
-  /** The answer kept under `answerKey` has arrived at the first try; it was asked to be kept for long. */
+  /** The answer under `answerKey` arrived at the first try; the server still remembers it for long. */
   arrived(key: string, answerKey: string): void {
     if (this.#arrived.size === 0) this.#clock.inBackground(SHORTEN_EVERY_MS, () => void this.flush());
     const keys = this.#arrived.get(key);
@@ -34,7 +34,7 @@ export class Answers {
     else keys.push(answerKey);
   }
 
-  /** Shortens the time of all that have arrived; what fails stays for its full time, which is harmless. */
+  /** Shortens the time of all answers that have arrived; if that fails, they stay for their full time: harmless. */
   async flush(): Promise<void> {
     const { driver, rememberMs } = this.#wire;
     const calls: Promise<unknown>[] = [];

@@ -1,9 +1,9 @@
 /**
- * How scripts that grant something are sent: behind the guard, where there is one, and not relied on before
+ * Sends scripts that grant something: behind the guard, where there is one. The caller gets the grant only after
  * enough replicas have it.
  *
- * A grant that too few replicas acknowledge is an error, and undone by whoever undoes attempts of unknown
- * outcome. While the server keeps strangers out, it looks busy.
+ * A grant that too few replicas acknowledge is an error, and is undone like an attempt of unknown outcome. During a
+ * grace, the lock looks busy to new owners.
  */
 import type { Driver } from '../drivers/driver.ts';
 import { ReplicationError } from '../errors.ts';
@@ -15,7 +15,7 @@ import type { ReplicaAcks } from './replica-acks.ts';
 
 type Runner = Pick<Driver, 'eval' | 'evalSha'>;
 
-/** The name that people know, and the key by which the server is found. */
+/** The user's name, and the key that determines the server. */
 interface Place {
   readonly name: string;
   readonly key: string;
@@ -26,7 +26,7 @@ interface KeptOut {
   readonly remainingMs: number;
 }
 
-/** A script that grants a lock, and the same behind the guard. */
+/** A script that grants a lock, without and with the guard. */
 export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
   readonly plain: Pick<Script<Keys, Args, Reply>, 'run'>;
   readonly guarded: Pick<
@@ -39,7 +39,7 @@ export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
   >;
 }
 
-/** Which answers grant something; after the others, there is nothing to acknowledge. */
+/** The answers that grant something; after any other answer there is nothing to acknowledge. */
 const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
 
 export class GrantSender {
@@ -47,7 +47,7 @@ export class GrantSender {
   readonly #replicaAcks: ReplicaAcks | undefined;
   readonly #guard: Guard | undefined;
 
-  /** @param acknowledgement left out where no replica is asked */
+  /** @param replicaAcks left out where no acknowledgements are wanted */
   constructor(driver: Runner, replicaAcks?: ReplicaAcks, guard?: Guard) {
     this.#driver = driver;
     this.#replicaAcks = replicaAcks;
@@ -57,7 +57,7 @@ export class GrantSender {
   /**
    * Runs a script that grants a lock.
    *
-   * @throws ReplicationError when it was granted and too few replicas acknowledged that
+   * @throws ReplicationError when the lock was granted and too few replicas acknowledged the grant
    */
   lock<Keys extends object, Args extends object, Reply extends { status: string }>(
     place: Place,
@@ -69,7 +69,7 @@ export class GrantSender {
     if (asks === undefined) return this.#acknowledged(place, (runner) => plain.run(runner, keys, args));
     return this.#acknowledged(place, (runner): Promise<Reply | KeptOut> => {
       const { key: guard, graceMs, trusted } = asks.termsFor(place.key);
-      // Both were made for this call; a spread of each would cost more than the rest of the client's way.
+      // Both objects were made for this call. Spreading them would cost more than the rest of the client's work.
       const asked = guarded.run(
         runner,
         Object.assign(keys, { guard }),
@@ -83,7 +83,7 @@ export class GrantSender {
     });
   }
 
-  /** Whether a grant of this key is one command at present, and no replica is waited for behind it. */
+  /** Whether a grant of this key is one command at present, without a wait for replicas. */
   isOneCommand(key: string): boolean {
     return this.#replicaAcks?.isNoneNeeded(key) ?? true;
   }
@@ -91,7 +91,7 @@ export class GrantSender {
   /**
    * Runs a script that grants permits, which the guard does not cover.
    *
-   * @throws ReplicationError when they were granted and too few replicas acknowledged that
+   * @throws ReplicationError when permits were granted and too few replicas acknowledged the grant
    */
   permits<Keys, Args, Reply extends { status: string }>(
     place: Place,
@@ -125,7 +125,7 @@ export class GrantSender {
     try {
       reply = await grant(sending);
     } catch (error) {
-      // Connections of our own cannot be had from a client that does not tell how it connects. Nothing was sent.
+      // The driver cannot open connections if the user's client does not reveal how it connects. Nothing was sent.
       const isHopeless = sending.isUndelivered && classify(error) === 'refused';
       if (isHopeless && replicaAcks.giveUp(place.key, error)) return grant(this.#driver);
       throw error;
@@ -154,10 +154,10 @@ export class GrantSender {
     try {
       neededNow = await replicaAcks.neededNow(key);
     } catch (cause) {
-      // Whatever kept the question from being asked, the grant has happened.
+      // The count failed, but the grant has happened.
       throw new ReplicationError(name, replicas, needed, { cause });
     }
-    // A replica that left meanwhile is not missed where those that are there suffice.
+    // A replica that left meanwhile does not matter if the remaining ones suffice.
     if (replicas < neededNow) throw new ReplicationError(name, replicas, needed);
   }
 }

@@ -1,21 +1,21 @@
 /**
- * The guard of one client: what it knows of the servers in charge, and how it asks whether they can have
- * forgotten holds that still run.
+ * The guard of one client: which servers it has seen in charge, and what a script needs to decide whether its server
+ * can have forgotten holds that still run.
  *
- * After a promotion, a restart without data or a return to older data, the server keeps strangers out for one
- * grace, and lets holders come back. That is decided on the server, from its replication id and a record in the
- * lock's own slot. Holders do their part by being confirmed at least once in every grace, or giving up.
+ * After a promotion, a restart without data or a return to older data, the server refuses new owners for one grace and
+ * lets holders reclaim their holds. The script decides this on the server, from the replication id and a record in the
+ * lock's slot. Every holder has its hold confirmed at least once in every grace, or gives it up.
  */
 
 import type { Clock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { slotOf, tagOfSlot } from '../slots.ts';
 
-/** What a script needs to know to judge the server. */
+/** What a script needs to decide whether a grace applies. */
 export interface GuardTerms {
   readonly key: string;
   readonly graceMs: number;
-  /** The ids of servers that have been in charge for longer than a grace, as far as this client has seen. */
+  /** The ids of servers that this client has seen in charge for longer than a grace. */
   readonly trusted: string;
 }
 
@@ -25,7 +25,7 @@ export interface GuardSettings {
   readonly driver: Pick<Driver, 'topology' | 'keyPrefix' | 'nodeOf' | 'nodes'>;
 }
 
-/** A server, by its replication id: never used again, and another one after every promotion and restart. */
+/** A server by its replication id, which is never reused and changes with every promotion and restart. */
 interface InCharge {
   readonly server: string;
   readonly since: number;
@@ -37,7 +37,7 @@ export class Guard {
   readonly graceMs: number;
   readonly #clock: Clock;
   readonly #driver: GuardSettings['driver'];
-  /** Who is in charge of what each node had. Only those are told to scripts, so that it does not grow. */
+  /** The server in charge at each node. Scripts get only these ids, so that the list does not grow. */
   readonly #inCharge = new Map<string, InCharge>();
 
   constructor({ clock, graceMs, driver }: GuardSettings) {
@@ -46,14 +46,14 @@ export class Guard {
     this.#driver = driver;
   }
 
-  /** The server that has this key said who it is. */
+  /** Records the id of the server that has this key. */
   saw(key: string, server: string): void {
-    // Who has just taken a slot over is still found by its former node: it must not displace the server there.
+    // After a slot has moved, its keys still map to the former node: the new server must not replace the one there.
     for (const known of this.#inCharge.values()) if (known.server === server) return;
     this.sawAt(this.#driver.nodeOf(key), server);
   }
 
-  /** The server at this node said who it is, or nothing where it does not tell. */
+  /** Records the id of the server at this node; it is empty when the server does not reveal it. */
   sawAt(node: string, server: string): void {
     const known = this.#inCharge.get(node);
     if (server === '' || known?.server === server) return;
@@ -61,7 +61,7 @@ export class Guard {
     this.#inCharge.set(node, { server, since: this.#clock.now() });
   }
 
-  /** How the server that has this key is to be judged. */
+  /** The guard's arguments for a script that uses this key. */
   termsFor(key: string): GuardTerms {
     const now = this.#clock.now();
     const trusted: string[] = [];
@@ -76,7 +76,7 @@ export class Guard {
     for (const node of this.#inCharge.keys()) if (!nodes.has(node)) this.#inCharge.delete(node);
   }
 
-  /** One record for each server, or for each slot: what a script looks at must be where the lock is. */
+  /** One record for each server, or for each slot in a Cluster: a script reads only keys in the slot of its lock. */
   #recordFor(key: string): string {
     const { topology, keyPrefix } = this.#driver;
     return topology === 'cluster' ? `${RECORD}:{${tagOfSlot(slotOf(key))}}` : `${keyPrefix}${RECORD}`;

@@ -1,7 +1,7 @@
 /**
- * Has replicas acknowledge what was granted, before anybody relies on it.
+ * Waits for replica acknowledgements of a grant before the holder relies on it.
  *
- * Grants travel on a connection of their own for each server, see `courier.ts`: whatever else the client sends is
+ * Each server has a separate connection for grants, see `replicated-connection.ts`: other commands of the client are
  * not delayed.
  */
 import type { Driver } from '../drivers/driver.ts';
@@ -14,9 +14,9 @@ export interface AcknowledgementSettings {
   readonly driver: Driver;
   readonly replicaCounts: ReplicaCounts;
   readonly timeoutMs: number;
-  /** Asks the server that has the key how many replicas acknowledge; null when it does not tell. */
+  /** Asks the server that has the key how many replicas acknowledge; null when the server does not reveal it. */
   count(key: string): Promise<number | null>;
-  /** The server offers no acknowledgements, and those asked for were optional. */
+  /** To be called when the server offers no acknowledgements and they were optional. */
   onUnavailable(why: unknown): void;
 }
 
@@ -40,7 +40,7 @@ export class ReplicaAcks {
     return replicas.then((connected) => replicaCounts.required(driver.nodeOf(key), connected));
   }
 
-  /** Whether, by what is known at present, no replica has to. */
+  /** Whether, by the last count, no replica has to acknowledge a grant of this key. */
   isNoneNeeded(key: string): boolean {
     const { driver, replicaCounts } = this.#settings;
     const node = driver.nodeOf(key);
@@ -48,14 +48,14 @@ export class ReplicaAcks {
     return known !== undefined && replicaCounts.required(node, known.replicas) === 0;
   }
 
-  /** Fewer have acknowledged than were needed: how many are needed as things are now. */
+  /** Counts the replicas again after too few have acknowledged; answers how many are needed now. */
   async neededNow(key: string): Promise<number> {
     const { driver, replicaCounts } = this.#settings;
     replicaCounts.doubt(driver.nodeOf(key));
     return this.needed(key);
   }
 
-  /** A way to run a script on this key that so many replicas have to acknowledge. */
+  /** Makes a runner for scripts on this key whose writes `needed` replicas have to acknowledge. */
   sending(key: string, needed: number): Sending {
     const { driver, timeoutMs } = this.#settings;
     const node = driver.nodeOf(key);
@@ -66,14 +66,14 @@ export class ReplicaAcks {
       this.#replicatedConnections.set(node, replicatedConnection);
     }
     return new Sending(replicatedConnection, needed, (error) => {
-      // Moved, or out of reach: another server may have the key by now, or will.
+      // The key moved, or the server is out of reach: another server may have the key, now or soon.
       if (classify(error) !== 'refused') void driver.rediscover(key);
     });
   }
 
   /**
-   * The replicas of the server that has this key cannot be waited for. Where they were not insisted on, goes on
-   * without, having said so, until somebody finds that it is allowed; answers whether it does.
+   * The client cannot wait for replicas of the server that has this key. If acknowledgements were optional, it warns
+   * and goes on without them, until waiting turns out to be allowed. Answers whether it goes on.
    */
   giveUp(key: string, why: unknown): boolean {
     const { driver, replicaCounts, onUnavailable } = this.#settings;
@@ -88,7 +88,7 @@ export class ReplicaAcks {
     const known = replicaCounts.known(node);
     if (known === undefined) return this.#count(key, node);
     if (known.isOld) {
-      // Asked for the next time: this one does not wait for the answer.
+      // The new count serves the next grant; this one does not wait for it.
       replicaCounts.counted(node, known.replicas);
       void this.#count(key, node).catch(() => undefined);
     }

@@ -1,19 +1,19 @@
 /**
- * What is known of the replicas: how many each primary has, how many have to acknowledge a grant, and whether they
- * can be waited for at all.
+ * Keeps the replica counts: how many replicas each primary has, how many have to acknowledge a grant, and which
+ * primaries do not let the client wait for them.
  */
 import type { Clock } from '../clock.ts';
 
-/** How many acknowledgements are asked for: a number, or what is right for the replicas there are. */
+/** How many acknowledgements to ask for: a number, or a rule that depends on the replicas present. */
 export type ReplicaWish = number | 'auto' | 'majority';
 
-/** How long the number of replicas is taken for granted: a replica that comes online may not be asked until then. */
+/** How long a count stays valid: until then, a replica that comes online may not be asked. */
 const COUNTED_FOR_MS = 10_000;
 
 export interface CensusSettings {
   readonly clock: Clock;
   readonly wish: ReplicaWish;
-  /** How many replicas there should be, where that was said. */
+  /** How many replicas there should be, if the user listed them. */
   readonly expected: number;
 }
 
@@ -27,9 +27,9 @@ export class ReplicaCounts {
   readonly #clock: Clock;
   readonly #expected: number;
   readonly #counts = new Map<string, Count>();
-  /** The most replicas that ever acknowledged to each primary: one that is gone still counts for a majority. */
+  /** The most acknowledging replicas each primary ever had: a replica that is gone still counts for a majority. */
   readonly #mostSeen = new Map<string, number>();
-  /** How primaries refused to let us wait for replicas. */
+  /** The errors of primaries that do not let the client wait for their replicas. */
   readonly #refusals = new Map<string, string>();
 
   constructor({ clock, wish, expected }: CensusSettings) {
@@ -38,29 +38,29 @@ export class ReplicaCounts {
     this.#expected = expected;
   }
 
-  /** So many replicas acknowledge what that primary writes, as it has just told. */
+  /** The primary has just reported this number of acknowledging replicas. */
   counted(node: string, replicas: number): void {
     this.#counts.set(node, { replicas, takenAt: this.#clock.now() });
     this.#mostSeen.set(node, Math.max(replicas, this.#mostSeen.get(node) ?? 0));
   }
 
-  /** How many do, and whether the primary should be asked again; undefined when nobody has asked. */
+  /** The last count, and whether it is due to be repeated; undefined when the primary was never asked. */
   known(node: string): { readonly replicas: number; readonly isOld: boolean } | undefined {
     const count = this.#counts.get(node);
     return count && { replicas: count.replicas, isOld: this.#clock.now() - count.takenAt > COUNTED_FOR_MS };
   }
 
-  /** What is known of it may be wrong by now. */
+  /** Forgets the count, which may be wrong by now. */
   doubt(node: string): void {
     this.#counts.delete(node);
   }
 
-  /** That primary does not let us wait for its replicas. */
+  /** The primary does not let the client wait for its replicas. */
   refused(node: string, why: unknown): void {
     this.#refusals.set(node, why instanceof Error ? why.message : String(why));
   }
 
-  /** It does. */
+  /** The primary lets the client wait for its replicas. */
   allowed(node: string): void {
     this.#refusals.delete(node);
   }
@@ -69,27 +69,27 @@ export class ReplicaCounts {
     return this.#refusals.has(node);
   }
 
-  /** How one of them refused, in words for people; null when none does. */
+  /** The error of one refusing primary, for people; null when none refuses. */
   get refusal(): string | null {
     for (const [node, why] of this.#refusals) return node === '' ? why : `${node}: ${why}`;
     return null;
   }
 
-  /** There are no others any more. */
+  /** Forgets the refusals of all other nodes. */
   keepOnly(nodes: ReadonlySet<string>): void {
     for (const node of [...this.#refusals.keys()]) if (!nodes.has(node)) this.#refusals.delete(node);
   }
 
-  /** How many replicas have to acknowledge a grant of that primary, of which so many can be expected to. */
+  /** How many replicas have to acknowledge a grant of this primary, if `present` replicas can. */
   required(node: string, present: number): number {
     if (typeof this.wish === 'number') return this.wish;
     if (this.wish === 'auto') return this.isRefused(node) ? 0 : Math.min(1, present);
     const replicas = Math.max(this.#expected, present, this.#mostSeen.get(node) || this.#fewestElsewhere());
-    // Together with the primary, more than half of all servers have it then.
+    // Together with the primary, more than half of all servers then have the grant.
     return Math.floor((replicas + 1) / 2);
   }
 
-  /** A node of a Cluster that was promoted has no past of its own: as many as its poorest neighbour has are missed. */
+  /** A newly promoted node of a Cluster has no count: assume the lowest count of the other primaries. */
   #fewestElsewhere(): number {
     const seen = [...this.#mostSeen.values()].filter((replicas) => replicas > 0);
     return seen.length === 0 ? 0 : Math.min(...seen);

@@ -1,26 +1,26 @@
 /**
- * Carries scripts to one server on a connection of their own, each batch with a WAIT behind it.
+ * Sends scripts to one server on a separate connection, in batches, each followed by a WAIT.
  *
- * WAIT blocks the connection it is sent on and speaks of the writes of that connection only. Scripts that come
- * while one is being waited for go together with the next: however many there are, each waits for two at most.
+ * WAIT blocks its connection and covers only the writes of that connection. Scripts that arrive during a WAIT form
+ * the next batch: however many there are, each waits for two WAITs at most.
  */
 import type { Connection, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { classify } from '../outcome.ts';
 
-/** How a server that is a primary no more answers WAIT: one under way, and any that comes later. */
+/** How a demoted primary answers WAIT: one in progress, and any later one. */
 const DEMOTED = /^-?(?:UNBLOCKED |ERR WAIT cannot be used with )/;
 
-/** Scripts that are sent together, and how many replicas have what they wrote. */
+/** Scripts that are sent together, and the number of replicas that have their writes. */
 class Batch {
   readonly calls: {
     readonly args: readonly ScriptArgument[];
     readonly resolve: (reply: ScriptReply) => void;
     readonly reject: (error: unknown) => void;
   }[] = [];
-  /** The most that one of them needs. */
+  /** The most acknowledgements that one of these scripts needs. */
   needed = 0;
-  /** Whether there was no connection to send them on. */
+  /** Whether there was no connection to send the scripts on. */
   isUndelivered = false;
   readonly acknowledged: Promise<number>;
   resolve!: (replicas: number) => void;
@@ -30,12 +30,12 @@ class Batch {
     this.acknowledged = new Promise((...settle) => {
       [this.resolve, this.reject] = settle;
     });
-    // When nothing was granted, nobody waits for it.
+    // When nothing was granted, no caller awaits this promise.
     this.acknowledged.catch(() => undefined);
   }
 }
 
-/** The connection to one server, and what waits to be sent on it. */
+/** The connection to one server, and the scripts that wait to be sent on it. */
 export class ReplicatedConnection {
   readonly #open: (onDown: () => void) => Promise<Connection>;
   readonly #timeoutMs: number;
@@ -48,7 +48,7 @@ export class ReplicatedConnection {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Answers the reply, and the batch that tells of the acknowledgements. */
+  /** Returns the reply, and the batch that counts the acknowledgements. */
   send(args: readonly ScriptArgument[], needed: number): { reply: Promise<ScriptReply>; batch: Batch } {
     this.#next ??= new Batch();
     const batch = this.#next;
@@ -60,7 +60,7 @@ export class ReplicatedConnection {
 
   async #work(): Promise<void> {
     this.#isBusy = true;
-    // Calls of the same turn travel together.
+    // Calls of the same turn form one batch.
     await Promise.resolve();
     for (let batch = this.#next; batch !== undefined; batch = this.#next) {
       this.#next = undefined;
@@ -86,9 +86,9 @@ export class ReplicatedConnection {
       resolve(Number(await connection.send(['WAIT', String(needed), String(this.#timeoutMs)])));
     } catch (cause) {
       const isDemoted = cause instanceof Error && DEMOTED.test(cause.message);
-      // What it granted in its last moments goes with its office, and nobody knows whether a replica has it.
+      // Its last grants are lost with its role, unless a replica has them, which is unknown.
       const error = isDemoted ? new OutcomeUnknownError('The primary became a replica', { cause }) : cause;
-      // Whatever is sent on a connection that does not answer would only wait behind it; a new one finds the primary.
+      // Commands on a connection that does not answer would only queue up. A new connection finds the primary.
       if (classify(error) === 'unknown') {
         this.#connection = undefined;
         connection.destroy();
@@ -108,7 +108,7 @@ export class ReplicatedConnection {
   }
 }
 
-/** One way to run a script whose writes are waited for: a `ScriptRunner` that knows who has what it wrote. */
+/** A `ScriptRunner` that also knows how many replicas have the writes of its last script. */
 export class Sending {
   readonly #replicatedConnection: ReplicatedConnection;
   readonly #needed: number;
@@ -129,12 +129,12 @@ export class Sending {
     return this.#send(['EVALSHA', sha1, String(keys.length), ...keys, ...args]);
   }
 
-  /** Whether the last script was not sent, for want of a connection. */
+  /** Whether the last script was not sent because there was no connection. */
   get isUndelivered(): boolean {
     return this.#batch?.isUndelivered ?? false;
   }
 
-  /** How many replicas have what the last script wrote. */
+  /** How many replicas have the writes of the last script. */
   async acknowledged(): Promise<number> {
     return (await this.#batch?.acknowledged) ?? 0;
   }

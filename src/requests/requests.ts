@@ -1,8 +1,8 @@
 /**
- * The calls of one synchronizer that change a count: each takes effect once, though its reply be lost.
+ * The requests of one synchronizer that change a count. Each takes effect once, even if its reply is lost.
  *
- * Every request has an id that is never used again and a key under which the script remembers its answer;
- * asked again, the server answers from memory. Acquiring, which can be given up, is left to its primitive.
+ * Every request has a unique id and a key under which the script remembers its answer; a repeat gets the remembered
+ * answer. Acquisitions, which a caller can give up, are left to each primitive.
  */
 
 import { serverTime } from '../clock.ts';
@@ -39,26 +39,26 @@ export class Requests {
     this.#key = key;
   }
 
-  /** Where the answer of a new request will be kept. */
+  /** The key for the answer of a new request. */
   nextAnswerKey(): string {
     return endedKey(this.#key, this.#context.numbers.next());
   }
 
-  /** Asks without changing anything. */
+  /** Runs a call that changes nothing. */
   read<T>(verb: string, call: () => Promise<T>): Promise<T> {
     this.#context.runtime.assertOpen();
     return this.#retry(verb, call);
   }
 
-  /** Changes something once, or says that it is not known whether it did. */
+  /** Runs a change once, or rejects; an OutcomeUnknownError says that it may have run. */
   async change<T>(verb: string, call: (memory: Memory) => Promise<T>): Promise<T> {
     this.#context.runtime.assertOpen();
     return this.#changeOnce(verb, this.#memory(), call);
   }
 
   /**
-   * Changes something once that somebody relies on. Without an answer in time the call rejects, and goes on in
-   * the background if it may have run; with `evenIfNotRun`, also if it has not.
+   * Runs a change once that others depend on. Without an answer in time the call rejects, and is retried in the
+   * background if it may have run; with `evenIfNotRun`, also if it has not.
    */
   async owe<T>(
     verb: string,
@@ -75,13 +75,13 @@ export class Requests {
     }
   }
 
-  /** Changes something once, in the background. */
+  /** Runs a change once, in the background. */
   oweLater(verb: string, call: (memory: Memory) => Promise<unknown>): void {
     const memory = this.#memory();
     this.#settle(verb, serverTime(this.#context.runtime.clock), () => call(memory));
   }
 
-  /** Remembered for longer than it is repeated: the last attempt takes its time, and its bytes may be late. */
+  /** The server remembers a request for longer than it is retried: the last attempt takes time and may arrive late. */
   #memory(): Memory {
     const rememberMs = UNANSWERED_MS + LATE_MS + 2 * this.#context.runtime.rememberMs;
     return { answer: this.nextAnswerKey(), rememberMs: Math.min(rememberMs, Number.MAX_SAFE_INTEGER) };
@@ -93,7 +93,7 @@ export class Requests {
       attempts += 1;
       return call(memory);
     });
-    // Of a request that was repeated, an earlier copy may still be on its way.
+    // If the request was repeated, an earlier copy may still be on its way.
     if (attempts === 1) this.#context.answers.arrived(this.#key, memory.answer);
     return reply;
   }

@@ -7,15 +7,15 @@ import type { Guard } from './guard.ts';
 
 export interface Wire {
   readonly driver: Pick<Driver, 'eval' | 'evalSha'>;
-  /** What grants something goes this way, everything else by the driver. */
+  /** Sends scripts that grant something; the driver sends everything else. */
   readonly grantSender: GrantSender;
-  /** Left out where the server's word is final. */
+  /** Left out where there is no failover protection. */
   readonly guard?: Guard | undefined;
   /** The command that wakes waiters: SPUBLISH where Redisson uses sharded channels. */
   readonly publish: 'PUBLISH' | 'SPUBLISH';
-  /** Every script is written to one connection at most: of one that was answered, no copy can come later. */
+  /** Every script is written to one connection at most: once it is answered, no copy of it can arrive later. */
   readonly writesOnce: boolean;
-  /** The server that takes a message knows all who hear it; with plain channels in a Cluster it knows its own. */
+  /** Whether PUBLISH counts all subscribers: with plain channels in a Cluster, a server counts only its own. */
   readonly isHeardByAll: boolean;
   /** How long the server remembers the answer of a request that may be repeated. */
   readonly rememberMs: number;
@@ -25,6 +25,6 @@ export interface Wire {
   readonly fairWaitMs: number;
   /** The user's name → the main key, with mapping and prefix applied. */
   rawName(name: string): string;
-  /** To be told whether the server took the wake-up of a release: 1 or 0. */
+  /** To be called with whether the server accepted the wake-up of a release: 1 or 0. */
   announced(taken: number): void;
 }

@@ -13,7 +13,7 @@ interface Fan {
 
 const fans = new WeakMap<AbortSignal, Fan>();
 
-/** Calls back once when the signal aborts. Returns what takes the callback away again. */
+/** Calls back once when the signal aborts. Returns a function that removes the callback. */
 export function onAbort(signal: AbortSignal, callback: Callback): () => void {
   let fan = fans.get(signal);
   if (fan === undefined) {

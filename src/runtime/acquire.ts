@@ -1,9 +1,9 @@
 /**
- * Try, wait, try again: how everything that can be waited for is acquired.
+ * The acquire loop of every primitive: attempt, wait, attempt again.
  *
- * An acquisition is one caller's wish, from the call to its answer. It knows no primitive: a subclass says how to
- * attempt, what an answer means, and how to undo an attempt nobody knows the outcome of. The first step is an attempt
- * and nothing else; the line, the wake-ups, the limits and the abort are there once the caller has to wait.
+ * An acquisition is one caller's request, from the call to its result. It knows no primitive: a subclass defines how to
+ * attempt, what an answer means, and how to undo an attempt with an unknown outcome. The first step is an attempt and
+ * nothing else; the line, the wake-ups, the limits and the abort matter only once the caller has to wait.
  */
 
 import type { CancelTimer } from '../clock.ts';
@@ -17,45 +17,45 @@ import { jittered } from './poller.ts';
 import type { Interruptible, Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 
-/** How a head of the line learns that it is worth trying again. */
+/** How the head of the line learns when to attempt again. */
 export type Waiting =
   | {
       readonly kind: 'messages';
       readonly channel: string;
       readonly pollMs: number;
-      /** A key that is there exactly while others have it: many such are looked at together. */
+      /** A key that exists exactly while others hold the lock: many such keys are polled together. */
       readonly peekKey?: string;
     }
   | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
 /** How long a caller is ready to wait, and what else ends its wait. */
 export interface Limits {
-  /** 0 is one try. */
+  /** 0: one attempt. */
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** @typeParam T what the caller gets; @typeParam A what an attempt is answered */
+/** @typeParam T what the caller gets; @typeParam A the answer to an attempt */
 export abstract class Acquisition<T, A> implements Waiter {
   next: Waiter | undefined;
   previous: Waiter | undefined;
   protected readonly runtime: Runtime;
   readonly #lineId: string | null;
   #line: Line | undefined;
-  /** Its place among all calls that are under way. */
+  /** Its place in the list of calls under way. */
   #place: Link<Interruptible> | undefined;
   #resolve!: (value: T | null) => void;
   #reject!: (error: unknown) => void;
   #state: 'asking' | 'queued' | 'pausing' | 'over' = 'queued';
-  /** When the caller no longer wants what it waits for, by the clock. */
+  /** When the caller's wait ends, by the clock. */
   #endsAt = Number.POSITIVE_INFINITY;
-  /** When it must have an answer although the server gives none. */
+  /** When the call must settle even if the server does not answer. */
   #settleBy = Number.POSITIVE_INFINITY;
   #hasAttempted = false;
   #hadTrouble = false;
-  /** An attempt may have run, or may yet run, that nobody knows the outcome of. */
+  /** An attempt with an unknown outcome may have run, or may still run. */
   #isInDoubt = false;
-  /** The last attempt failed in a way that may pass. */
+  /** The last attempt failed, but a retry may succeed. */
   #trouble: { readonly error: unknown; readonly backoff: Backoff } | undefined;
   #cancelLimit: CancelTimer | undefined;
   #forgetSignal: (() => void) | undefined;
@@ -66,55 +66,55 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#lineId = lineId;
   }
 
-  /** An attempt got no answer, so that a copy of it may come at any time. */
+  /** An attempt got no answer: a copy of it may arrive at any time. */
   protected get hadTrouble(): boolean {
     return this.#hadTrouble;
   }
 
-  /** What is being done, for messages to people. */
+  /** The operation, for error messages. */
   protected abstract get what(): string;
-  /** How to wait; asked for when it is needed. */
+  /** How to wait; read only when needed. */
   protected abstract get waiting(): Waiting;
-  /** There may be room for many: newcomers ask side by side, and who is let in has the next try at once. */
+  /** Many may hold it: new callers attempt in parallel, and after a grant the next waiter attempts at once. */
   protected get isShared(): boolean {
     return false;
   }
-  /** It looks before it queues up, though others wait: they may not have heard what it finds. */
+  /** It attempts before it joins the line, even if others wait: they may have missed a wake-up. */
   protected get asksFirst(): boolean {
     return false;
   }
-  /** An attempt ends within one command time-out by itself. */
+  /** An attempt always settles within one command time-out. */
   protected get isBounded(): boolean {
     return true;
   }
-  /** Asks the server once. Repeating it must be harmless: after a lost reply it is simply asked again. */
+  /** Asks the server once. Must be idempotent: after a lost reply it is called again. */
   protected abstract attempt(): Promise<A>;
-  /** How long it is taken by others, negative when that is not known; undefined when it was granted. */
+  /** For how long others hold it, negative when unknown; undefined when it was granted. */
   protected abstract busyMs(answer: A): number | undefined;
   /**
-   * It was granted: makes of it what the caller gets, in the turn in which the answer was decoded.
+   * Turns a grant into the caller's result, in the turn in which the answer was decoded.
    *
    * @param isDoubtful an earlier attempt was never answered and may still be on its way
-   * @throws what the caller gets instead; the grant is then abandoned
+   * @throws the caller's error; the grant is then abandoned
    */
   protected abstract accept(answer: A, isDoubtful: boolean): T;
-  /** What the caller gets of a tenure that its holder hands on; undefined when it cannot have it. */
+  /** The result for a tenure that its holder passes on; undefined when this caller cannot take it. */
   protected takeOver(_tenure: Tenure): T | undefined {
     return undefined;
   }
-  /** An attempt may have run, or may yet run, and nobody wants it: makes sure that it comes to nothing. */
+  /** Undoes an attempt that may have run, or may still run, and is no longer wanted. */
   protected abstract abandon(): void;
-  /** The caller has given up, and no attempt is in doubt: leaves the queue that the attempts joined, if they did. */
+  /** The caller has given up, and no attempt is in doubt: leaves the server's queue, if an attempt joined it. */
   protected withdraw(): boolean {
     return false;
   }
 
   /**
-   * Resolves with what was granted, or with null when the caller's time is over.
+   * Resolves with the grant, or with null when the caller's time is over.
    *
-   * With an unreachable server, a caller that limits its wait gets an error at most `commandTimeoutMs` after
-   * that limit, and one that sets no limit after `commandTimeoutMs`, unless it was waiting already: who has
-   * been told to wait, or queues behind others, waits out the outage. A slot that moves is nothing but a reason to wait.
+   * While the server is unreachable, a caller with a limit gets an error at most `commandTimeoutMs` after that
+   * limit. A caller without one gets it after `commandTimeoutMs`, unless it was waiting already, because the server
+   * said so or others are ahead in the line: then it waits out the outage. A moving slot is only a reason to wait.
    *
    * Rejects with the abort reason, or a HoldfastError.
    */
@@ -129,7 +129,7 @@ export abstract class Acquisition<T, A> implements Waiter {
       this.#settleBy =
         (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + this.runtime.commandTimeoutMs;
       const hasOthers = this.runtime.lineOf(this.#lineId) !== undefined;
-      // One try only, and others of this process wait already: it could not be its turn.
+      // One attempt only, and others of this process wait already: it cannot be its turn.
       if (waitMs === 0 && hasOthers && !this.isShared) {
         resolve(null);
         return;
@@ -137,19 +137,19 @@ export abstract class Acquisition<T, A> implements Waiter {
       this.#place = this.runtime.underWay.add(this);
       if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
       if (!this.isShared) this.#queue(this.#lineId);
-      // Where there is room for many, who tries only once does not wait for those who wait.
+      // Where many may hold it, a caller with a single attempt does not wait behind the line.
       else if (waitMs === 0) this.#queue(null);
       else if (hasOthers && !this.asksFirst) this.#queue(this.#lineId);
       else this.#ask();
     });
   }
 
-  /** Ends it: the caller aborts, or the client closes. */
+  /** Called when the caller aborts or the client closes. */
   interrupt(reason: unknown): void {
     if (this.#state !== 'over') this.#fail(reason);
   }
 
-  /** The line has come to it, or something happened that it should look at. */
+  /** This waiter has become the head of the line, or was woken there. */
   proceed(): void {
     if (this.#state === 'asking' || this.#state === 'over') return;
     const line = this.#line as Line;
@@ -163,7 +163,7 @@ export abstract class Acquisition<T, A> implements Waiter {
   }
 
   receive(tenure: Tenure): boolean {
-    // What it asked for itself may still be granted to it.
+    // Its own attempt may still be granted.
     if (this.#state === 'asking' || this.#state === 'over' || this.#isInDoubt) return false;
     const value = this.takeOver(tenure);
     if (value === undefined) return false;
@@ -190,7 +190,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#isInDoubt = true;
     this.#hasAttempted = true;
     this.#line?.attempting();
-    // A single command has a deadline of its own; repeated ones could add up.
+    // A single command has its own deadline; those of repeated ones add up.
     if (this.isBounded && this.#trouble === undefined) this.#cancelLimit?.();
     else this.#limit(this.#settleBy);
     this.#attemptSurely().then(
@@ -203,7 +203,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     );
   }
 
-  /** What is thrown before anything is sent must not reach whoever made room for this one. */
+  /** An error thrown before the send must not reach the code that made this waiter proceed. */
   #attemptSurely(): Promise<A> {
     try {
       return this.attempt();
@@ -259,7 +259,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#end(() => this.#resolve(value));
   }
 
-  /** After what time the next in line looks although nothing was heard. */
+  /** After what time the next waiter attempts without a wake-up. */
   #pollMs(): number {
     const { waiting } = this;
     return waiting.kind === 'messages' && !this.isShared ? jittered(waiting.pollMs) : 0;
@@ -268,7 +268,7 @@ export abstract class Acquisition<T, A> implements Waiter {
   #failed(error: unknown, wasInDoubt: boolean): void {
     this.#hadTrouble = true;
     if (!mayHaveRun(error)) this.#isInDoubt = wasInDoubt;
-    // Half of the slot has moved: that is no outage, and ends by itself.
+    // Half of the slot has moved: this is no outage, and it passes.
     if (isSlotMoving(error)) this.#waitForEver();
     const isFinal = classify(error) === 'refused' || this.runtime.clock.now() >= this.#settleBy;
     if (isFinal) {
@@ -281,7 +281,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#wait((line) => line.foundBusy(pauseMs));
   }
 
-  /** Tells the line what was found, and waits; asked beside others so far, it queues up now. */
+  /** Tells the line what was found, and waits. A caller outside the line joins it now. */
   #wait(tell: (line: Line) => void): void {
     this.#state = 'pausing';
     const line = this.#line ?? this.runtime.line(this.#lineId);
@@ -298,7 +298,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.proceed();
   }
 
-  /** Who waits without a limit, and has been told to, waits out an outage. */
+  /** A caller without a limit that has to wait also waits out an outage. */
   #waitForEver(): void {
     if (this.#endsAt === Number.POSITIVE_INFINITY) this.#settleBy = this.#endsAt;
   }
@@ -326,8 +326,8 @@ export abstract class Acquisition<T, A> implements Waiter {
     if (this.#place !== undefined) this.runtime.underWay.remove(this.#place);
     settle();
     if (this.#isInDoubt) this.abandon();
-    // What this one was woken for, or had noted on the server, is as much the next one's. That one must not miss the
-    // first, nor be found missing for want of the second: its attempt follows what undoes those of this one.
+    // The next waiter must not miss a wake-up that this one received, and must replace the note on the server that
+    // this one withdraws. So it attempts at once, after the command that undoes the attempts of this one.
     if (this.#isInDoubt || (this.#hasAttempted && this.withdraw())) this.#line?.wake();
     this.#line?.leave(this);
   }

@@ -1,9 +1,9 @@
 /**
- * Cleans up in the background what nobody waits for any more: acquisitions that may have run though their
- * caller was told otherwise, and holds that were lost while the server could not be asked.
+ * Cleans up in the background after the caller has its result: undoes acquisitions that may have run although
+ * they were reported as failed, and ends holds that were lost while the server was unreachable.
  *
- * A task repeats until the server has answered, or until the lease in question is over anyway. The script
- * behind it also bars the owner for the future, so that a command still under way cannot take effect later.
+ * A task repeats until the server has answered, or until the lease in question is over anyway. Its script
+ * also leaves a tombstone that bars the owner, so that a command still under way cannot take effect later.
  */
 
 import { type Clock, serverTime } from '../clock.ts';
@@ -15,7 +15,7 @@ export class BackgroundRetry {
   readonly #clock: Clock;
   readonly #report: Report;
   readonly #tasks = new Set<Promise<void>>();
-  /** What is under way besides the tasks. */
+  /** Calls under way besides the tasks. */
   #others = 0;
   #whenOthersEnded: (() => void)[] = [];
   #closed = false;
@@ -36,7 +36,7 @@ export class BackgroundRetry {
     void task.then(() => this.#tasks.delete(task));
   }
 
-  /** Counts something that is under way, and that its caller waits for, among the tasks: until it has ended. */
+  /** Counts a call that its caller awaits among the tasks, until `ended` is called. */
   began(): void {
     this.#others += 1;
   }
@@ -71,7 +71,7 @@ export class BackgroundRetry {
         await call();
         return;
       } catch (error) {
-        // A refusal is told at once, for only a person can end it; once a password or a rule is set right, it runs.
+        // Report a refusal at once: only a person can fix its cause. Once a password or a rule is fixed, the call runs.
         if (classify(error) === 'refused') tell(error);
         if (!this.#closed) {
           await new Promise<void>((resolve) => this.#clock.inBackground(backoff.next(), resolve));

@@ -1,6 +1,6 @@
 /**
- * Growing pauses between repeats: doubled each time up to a limit, with jitter so that many who failed
- * together do not come back together.
+ * Growing pauses between retries: doubled each time up to a limit, with jitter so that callers that failed
+ * together do not retry together.
  */
 export class Backoff {
   readonly #firstMs: number;
@@ -13,7 +13,7 @@ export class Backoff {
     this.#nextMs = firstMs;
   }
 
-  /** The pause to make now, between half and all of the present step. */
+  /** The next pause, between half and all of the current step. */
   next(): number {
     const stepMs = this.#nextMs;
     this.#nextMs = Math.min(stepMs * 2, this.#longestMs);

@@ -1,15 +1,15 @@
 /**
- * How a process leaves others their turn after it has released a lock that several of its tasks wait for.
+ * Round robin between processes: after a release, the waiters of this process stand back for others.
  *
- * A release tells how many others heard of it. Each of them has one turn before this process attempts again; those who
- * are slow, or do not want the lock any more, are waited for a moment and not longer. Where standing back was in vain,
- * it is left out for a while. So processes go round robin, and the server keeps no state for it.
+ * The answer to a release says how many others heard of it. Each of them gets one turn before this process attempts
+ * again; a process that is slow, or no longer wants the lock, gets only a moment. After standing back in vain, this
+ * process skips it for a while. The server keeps no state for this.
  */
 
-/** Others have had their chance after this time, whatever they do. */
+/** The longest time to stand back, whatever the others do. */
 const LONGEST_MS = 5;
 
-/** What a turn of another process takes. */
+/** How long a turn of another process takes. */
 const TURN_MS = 1.5;
 
 const MOST_LEFT_OUT = 15;
@@ -22,7 +22,7 @@ export class Courtesy {
   #leaveOut = 0;
   #leaveOutNext = 1;
 
-  /** The lock was released, and so many others heard of it. Answers for how long not to attempt. */
+  /** This process released the lock, and `others` heard of it. Returns for how long not to attempt. */
   released(others: number): number {
     this.#others = others;
     this.#turns = 0;
@@ -36,7 +36,7 @@ export class Courtesy {
     return LONGEST_MS;
   }
 
-  /** Another process has released the lock. Answers for how long not to attempt. */
+  /** Another process has released the lock. Returns for how long not to attempt. */
   turnEnded(): number {
     this.#isStandingBack = false;
     this.#leaveOut = 0;
@@ -45,7 +45,7 @@ export class Courtesy {
     return Math.min(Math.max(0, this.#others - this.#turns) * TURN_MS, LONGEST_MS);
   }
 
-  /** This process attempts: if it stood back until now, nobody came. */
+  /** This process attempts: if it stood back until now, it did so in vain. */
   attempting(): void {
     if (!this.#isStandingBack) return;
     this.#isStandingBack = false;

@@ -9,7 +9,7 @@ export class InOrder {
     return this.#last === undefined;
   }
 
-  /** Runs the change once those before it are done, however they end; at once where there is none. */
+  /** Runs the change after all earlier ones have settled; at once when there is none. */
   run<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#last === undefined ? change() : this.#last.then(change);
     // The failure of a change is for its caller to handle; the next change only waits for it.

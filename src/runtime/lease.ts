@@ -1,27 +1,26 @@
 /**
- * How long a tenure can be relied on: for the lease that the server has confirmed, and not longer than one grace after its
- * last word, where the server may forget what it said.
+ * How long a holder can rely on its tenure: for the lease that the server has confirmed and, with the guard, for at
+ * most one grace after the last confirmation, because the server may forget holds.
  *
- * The server's lease starts when the script runs, which is after it was sent. Counting from before the send, for a little
- * less than the lease, the holder's own deadline is always the earlier of the two. Keeps times only: what follows when
- * they have passed is left to the tenure.
+ * The server's lease starts when the script runs, which is after the send. The holder counts from before the send, for
+ * a little less than the lease, so its deadline always comes first. Keeps times only; the tenure acts on them.
  */
 import { LeaseLostError } from '../errors.ts';
 import type { TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Two clocks of good machines drift apart by far less than this share of the time that passes. */
+/** The clocks of two healthy machines drift apart by far less than this share of the elapsed time. */
 const DRIFT = 0.01;
 
 /** Rounding: the server counts in whole milliseconds, and so do its timers and ours. */
 const ROUNDING_MS = 2;
 
-/** The holder hears of it this much before its deadline, so that it can stop what it is doing. */
+/** The deadline comes this long before the lease ends, so that the holder can stop its work. */
 function noticeMs(leaseMs: number): number {
   return Math.min(Math.max(50, leaseMs * 0.05), leaseMs / 2);
 }
 
-/** When a lease that was asked for at `sentAt` counts as over: the moment `signal` aborts. */
+/** The deadline of a lease requested at `sentAt`: the moment `signal` aborts. */
 export function deadlineOf(sentAt: number, leaseMs: number): number {
   if (leaseMs === Number.POSITIVE_INFINITY) return leaseMs;
   return sentAt + leaseMs * (1 - DRIFT) - ROUNDING_MS - noticeMs(leaseMs);
@@ -29,18 +28,18 @@ export function deadlineOf(sentAt: number, leaseMs: number): number {
 
 export class Lease {
   readonly #graceMs: number;
-  /** When the lease that the server last confirmed ends there, and how long it was. */
+  /** When the lease that the server last confirmed ends, and its length. */
   #leaseEndsAt = 0;
   #leaseMs = 0;
   #leaseDeadline = 0;
-  /** When the last lease that the server may have given ends there, whether or not it has answered. */
+  /** When the last lease that the server may have granted ends, whether or not it has answered. */
   #mayEndAt = 0;
   #longestMs = 0;
-  /** When somebody else may be let in for want of another word. */
+  /** When another owner may be let in unless a confirmation comes. */
   #wordEndsAt = 0;
   #wordDeadline = 0;
 
-  /** @param graceMs for how long a word counts; infinite where it is final */
+  /** @param graceMs how long a confirmation counts; infinite without the guard */
   constructor(graceMs: number, sentAt: number, leaseMs: number) {
     this.#graceMs = graceMs;
     this.confirmed(sentAt, leaseMs);
@@ -51,7 +50,7 @@ export class Lease {
     return this.#leaseMs;
   }
 
-  /** The longest lease that was ever asked for. */
+  /** The longest lease ever requested. */
   get longestMs(): number {
     return this.#longestMs;
   }
@@ -65,23 +64,23 @@ export class Lease {
     return Math.min(this.#leaseDeadline, this.#wordDeadline);
   }
 
-  /** When somebody else may be let in, by all that the holder knew. */
+  /** When another owner may be let in, as far as the holder knows. */
   get endsAt(): number {
     return Math.min(this.#leaseEndsAt, this.#wordEndsAt);
   }
 
-  /** Whether the server may go on keeping it when it can be relied on no more. */
+  /** Whether the server may keep the hold after the holder can no longer rely on it. */
   get mayStandOn(): boolean {
     return this.#mayEndAt > this.endsAt;
   }
 
-  /** A lease is being asked for. Should the answer be lost, the server may have given it all the same. */
+  /** A lease is being requested. If the answer is lost, the server may have granted it all the same. */
   asked(sentAt: number, leaseMs: number): void {
     this.#mayEndAt = Math.max(this.#mayEndAt, sentAt + leaseMs);
     this.#longestMs = Math.max(this.#longestMs, leaseMs);
   }
 
-  /** A lease that was asked for then is there, whether or not anybody still wants it. */
+  /** The server granted the lease requested at `sentAt`, whether or not it is still wanted. */
   confirmed(sentAt: number, leaseMs: number): void {
     this.asked(sentAt, leaseMs);
     this.#leaseEndsAt = Math.max(this.#leaseEndsAt, sentAt + leaseMs);
@@ -89,8 +88,8 @@ export class Lease {
   }
 
   /**
-   * The holder goes on by what the server said to what was sent then. Within a grace the server lets nobody else in,
-   * nor within the lease it was asked for; of a longer one, given by another server before, it may know nothing.
+   * The holder relies on the answer to the request sent at `sentAt`. The server lets no other owner in within a grace,
+   * nor within the requested lease. It may not know of a longer lease that another server granted before.
    */
   relyOn(sentAt: number, leaseMs: number): void {
     const reliableMs = Math.min(leaseMs, this.#graceMs);
@@ -100,25 +99,25 @@ export class Lease {
   }
 }
 
-/** How a tenure begins: what was asked for, when, and as whom. */
+/** How a tenure begins: its owner, its lease, and when it was requested. */
 export interface Grant {
   readonly owner: string;
   readonly sentAt: number;
   readonly leaseMs: number;
-  /** The fencing number, for the locks that have one. */
+  /** The fencing token, for the locks that have one. */
   readonly token?: number | undefined;
-  /** An attempt of this owner may still be on its way, and must find it barred when it comes. */
+  /** An attempt of this owner may still be on its way, and must find a tombstone when it arrives. */
   readonly doubtful?: boolean | undefined;
 }
 
-/** The lease that a grant gives, as its holder may rely on it. */
+/** The lease of a grant, as its holder may rely on it. */
 export function leaseOf({ guarded }: TenureProtocol, { sentAt, leaseMs }: Grant): Lease {
   return new Lease(guarded?.graceMs ?? Number.POSITIVE_INFINITY, sentAt, leaseMs);
 }
 
 /**
- * Called at the last moment before a grant is handed out. Past its deadline it is none: another owner may be inside. The
- * caller then takes it back.
+ * Called at the last moment before a grant is handed out. A grant past its deadline does not count: another owner may
+ * hold the lock. The caller then undoes the grant.
  *
  * @throws LeaseLostError
  */

@@ -1,6 +1,6 @@
 /**
- * How long a tenure lasts: its lease, its deadline by the monotonic clock, and its loss. Once lost it stays lost, whatever
- * the server says later. Who entered it, and how often, is left to the tenure.
+ * How long a tenure lasts: its lease, its deadline by the monotonic clock, and its loss. A lost tenure stays lost,
+ * whatever the server says later. The subclass `Tenure` keeps the entries.
  */
 import type { CancelTimer } from '../clock.ts';
 import { LeaseLostError, type LossReason } from '../errors.ts';
@@ -17,10 +17,10 @@ export abstract class Lifetime {
   protected readonly lease: Lease;
   protected state: 'held' | 'lost' | 'over' = 'held';
   #lost: LeaseLostError | undefined;
-  /** What the lease clock had added for suspended time when the deadline was last set. */
+  /** The suspended time in the lease clock when the deadline was last set. */
   #suspendedMs: number;
   #cancelDeadline: CancelTimer | undefined;
-  /** The last renewal failed; a deadline that passes now passes because of that. */
+  /** The last renewal failed; if the deadline passes now, that is the cause. */
   renewalFailing = false;
 
   constructor(runtime: Runtime, protocol: TenureProtocol, grant: Grant) {
@@ -32,14 +32,14 @@ export abstract class Lifetime {
     this.#suspendedMs = runtime.leaseClock.suspendedMs;
   }
 
-  /** Whether the watchdog gives it new leases. */
+  /** Whether the watchdog renews the tenure. */
   abstract get isRenewed(): boolean;
-  /** Renewals failed, or the one that is under way has not been answered. */
+  /** Renewals failed, or the server has not answered the one under way. */
   protected abstract get isRenewalOverdue(): boolean;
-  /** Tells everybody who relies on it. */
+  /** Tells every entry of the loss. */
   protected abstract tellLost(error: LeaseLostError): void;
 
-  /** Milliseconds that the server still owes it, by the lease that was last confirmed; at least 1. */
+  /** Milliseconds left of the lease that the server last confirmed; at least 1. */
   get leaseLeftMs(): number {
     return Math.max(1, Math.ceil(this.lease.leaseEndsAt - this.runtime.leaseClock.now()));
   }
@@ -59,18 +59,18 @@ export abstract class Lifetime {
     return Math.max(0, this.deadline - this.runtime.leaseClock.now());
   }
 
-  /** @throws LeaseLostError when it is lost, also when nothing has noticed yet because the process slept */
+  /** @throws LeaseLostError when it is lost, even if no timer has fired yet because the process slept */
   assertHeld(): void {
     this.checkDeadline();
     if (this.#lost !== undefined) throw this.#lost;
   }
 
-  /** A lease is being asked for: to be called before it is sent. */
+  /** A lease is being requested. Call this before the send. */
   asked(sentAt: number, leaseMs: number): void {
     this.lease.asked(sentAt, leaseMs);
   }
 
-  /** A lease that was asked for at `sentAt` has been confirmed. */
+  /** The server has confirmed a lease requested at `sentAt`. */
   prolonged(sentAt: number, leaseMs: number): void {
     this.lease.confirmed(sentAt, leaseMs);
     if (this.checkDeadline()) {
@@ -78,12 +78,12 @@ export abstract class Lifetime {
       this.#suspendedMs = this.runtime.leaseClock.suspendedMs;
       this.renewalFailing = false;
     } else if (this.state === 'lost') {
-      // Too late: the holder has been told. Nobody would release what the server just prolonged.
+      // Too late: the holder knows of the loss and will not release what the server just prolonged.
       this.releaseInBackground();
     }
   }
 
-  /** Ends the tenure without its holder's doing, and tells every entry. */
+  /** Marks the tenure as lost, and tells every entry. */
   lose(reason: LossReason): void {
     if (this.state !== 'held') return;
     this.state = 'lost';
@@ -94,14 +94,14 @@ export abstract class Lifetime {
     this.runtime.look(this.protocol.line);
     const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.lease.mayStandOn;
     if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {
-      // A request whose reply never came may have prolonged it, or may do so yet; or others keep its key alive; or its
-      // lease goes on. Not before that is over which the holder knew of: until then it may still be busy stopping.
+      // A request without a reply may have prolonged the hold, or may still do so; or others keep its key alive; or its
+      // lease goes on. Wait until the lease that the holder knew of is over: until then the holder may be stopping.
       const leftMs = this.lease.endsAt - this.runtime.leaseClock.now();
       this.runtime.clock.inBackground(Math.max(0, leftMs), () => this.releaseInBackground());
     }
   }
 
-  /** Whether it is held, after a look at the clock: past its deadline it is lost here and now. */
+  /** Checks the clock: a tenure past its deadline is lost at once. Returns whether it is held. */
   checkDeadline(now: number = this.runtime.leaseClock.now()): boolean {
     if (this.state !== 'held') return false;
     const { deadline } = this;
@@ -113,8 +113,7 @@ export abstract class Lifetime {
   }
 
   /**
-   * Has a timer of its own tell that the deadline has passed. While renewals are answered there is none: they come long
-   * before it.
+   * Sets a timer for the deadline. While the server answers renewals there is none: they come long before the deadline.
    */
   mindDeadline(): void {
     if (this.state !== 'held' || this.#cancelDeadline !== undefined) return;
@@ -126,7 +125,7 @@ export abstract class Lifetime {
     });
   }
 
-  /** The machine slept, and a timer that was set before would come too late by as much. */
+  /** The machine slept: a timer that was set before would fire too late by as much. */
   awoke(now: number): void {
     if (!this.checkDeadline(now)) return;
     this.#cancelDeadline?.();

@@ -1,10 +1,10 @@
 /**
- * The waiters of one name in this process, in the order they came.
+ * The waiters of one name in this process, in order of arrival.
  *
- * Only the head speaks to the server; the others wait for it to leave. So a thousand waiters cost the
- * server what one costs, and are served in their order. What is known about the lock belongs to the line,
- * not to a waiter, so that a head that gives up leaves it to the next: whether something happened since
- * the last attempt (a wake-up it must not take with it), and when to look again though nothing did.
+ * Only the head talks to the server; the others wait for it to leave. So a thousand waiters cost the
+ * server as much as one, and are served in order. The line, not a waiter, keeps what is known about the
+ * lock, so that a head that gives up leaves this to the next waiter: whether a wake-up came since the
+ * last attempt, and when to attempt again without one.
  */
 import type { CancelTimer, Clock } from '../clock.ts';
 import { Courtesy } from './courtesy.ts';
@@ -14,17 +14,17 @@ import type { Tenure } from './tenure.ts';
 import type { Listener, Listening, WakeHub } from './wake-hub.ts';
 
 export interface Waiter {
-  /** Those behind and before it, kept by the line. */
+  /** Its neighbours, maintained by the line. */
   next: Waiter | undefined;
   previous: Waiter | undefined;
-  /** It is at the head, or was woken there. */
+  /** The waiter is at the head, or was woken there. */
   proceed(): void;
-  /** The holder has done and hands on what it holds; answers whether this one takes it. */
+  /** The holder is done and passes its tenure on; returns whether this waiter takes it. */
   receive(tenure: Tenure): boolean;
 }
 
 export class Line implements Listener, Polled {
-  /** Where the server keeps what is waited for; empty when it cannot be looked at without asking for it. */
+  /** The key that the poller reads; empty when only an attempt can tell whether the lock is free. */
   peekKey = '';
   readonly #clock: Clock;
   readonly #hub: WakeHub;
@@ -36,12 +36,12 @@ export class Line implements Listener, Polled {
   /** Something happened that the last attempt may not have seen. */
   #stale = true;
   #lookAgainAt = 0;
-  /** How often to look though nothing was heard; 0 when the next look has another reason. */
+  /** How often to look without a wake-up; 0 when the next look has another reason. */
   #pollMs = 0;
   #cancelPause: CancelTimer | undefined;
-  /** Made with the first release that others may have heard of. */
+  /** Created by the first release that others may have heard of. */
   #courtesy: Courtesy | undefined;
-  /** Messages of our own releases that are still to come. */
+  /** Messages of our own releases that are still to arrive. */
   #ownMessages = 0;
 
   constructor(clock: Clock, hub: WakeHub, poller: Poller, whenEmpty: () => void) {
@@ -55,12 +55,12 @@ export class Line implements Listener, Polled {
     return this.#head === undefined;
   }
 
-  /** Whether somebody waits behind the head. */
+  /** Whether others wait behind the head. */
   get hasOthers(): boolean {
     return this.#head !== this.#tail;
   }
 
-  /** Queues up; answers whether it is at the head. A waiter that joins must leave, however its wait ends. */
+  /** Adds a waiter; returns whether it is the head. A waiter that joins must leave, however its wait ends. */
   join(waiter: Waiter): boolean {
     waiter.previous = this.#tail;
     if (this.#tail === undefined) this.#head = waiter;
@@ -70,12 +70,12 @@ export class Line implements Listener, Polled {
   }
 
   /**
-   * Leaves the line. When the head leaves, the next in line becomes the head and goes on from what is
-   * known: after a wake-up that nobody followed it attempts at once.
+   * Removes a waiter. When the head leaves, the next waiter becomes the head and continues from what is
+   * known: after a wake-up without an attempt, it attempts at once.
    */
   leave(waiter: Waiter): void {
     const { next, previous } = waiter;
-    // Otherwise whatever keeps a waiter that has left keeps all that came after it.
+    // Otherwise a reference to a waiter that has left retains all that came after it.
     waiter.next = undefined;
     waiter.previous = undefined;
     if (next === undefined) this.#tail = previous;
@@ -84,27 +84,27 @@ export class Line implements Listener, Polled {
       previous.next = next;
       return;
     }
-    // A head that gave up leaves nothing behind that would keep the process alive.
+    // A head that gave up must leave no timer that keeps the process alive.
     this.#stopPause();
     this.#head = next;
     if (next === undefined) this.#end();
-    // Not in this turn: the one signal that made the head give up may be about to reach the next.
+    // Not in this turn: the signal that made the head give up may be about to reach the next waiter.
     else queueMicrotask(() => next.proceed());
   }
 
-  /** Hands what is held to the head, if that can take it. */
+  /** Passes the tenure to the head, if the head can take it. */
   passOn(tenure: Tenure): boolean {
     return this.#head?.receive(tenure) ?? false;
   }
 
-  /** What this process held is about to be released: the message that tells of it is no news. */
+  /** This process is about to release the lock: the message about that is no news. */
   releasing(): void {
     if (this.#listening !== undefined) this.#ownMessages = 1;
   }
 
   /**
-   * It was released, and who waits here stands back for those of other processes, if there are any. With nothing
-   * released, or no answer, whatever is heard is news.
+   * This process released the lock, and its waiters stand back for those of other processes, if there are any. If
+   * nothing was released, or no answer came, every message is news.
    */
   released(answer: ReleaseAnswer | undefined): void {
     if (answer === undefined || answer === 'lost') {
@@ -113,7 +113,7 @@ export class Line implements Listener, Polled {
     }
     const own = this.#listening === undefined ? 0 : 1;
     const isTold = answer === 'released' || answer >= own;
-    // No message of ours is to come: the next one tells of somebody else's release.
+    // No message of ours will arrive: the next one is about a release by another process.
     if (!isTold) this.#ownMessages = 0;
     this.#courtesy ??= new Courtesy();
     const isKnown = answer !== 'released' && answer >= 0;
@@ -133,14 +133,14 @@ export class Line implements Listener, Polled {
   }
 
   #lookIn(ms: number): void {
-    // An attempt is under way: it may have come before the release, and its answer would hide it.
+    // An attempt under way may have run before the release, and its answer would hide the release.
     this.#stale = this.#cancelPause === undefined;
     if (this.#stale) return;
     this.foundBusy(ms);
     this.pause();
   }
 
-  /** Something happened: a message, a release in this process, a new connection. The head should look. */
+  /** A message, a release in this process or a new connection: the head should attempt. */
   wake(): void {
     this.#stale = true;
     if (this.#cancelPause === undefined) return;
@@ -148,28 +148,28 @@ export class Line implements Listener, Polled {
     this.#head?.proceed();
   }
 
-  /** To be called before an attempt is sent: what happens from here on is news again. */
+  /** Call this before an attempt is sent: every event from here on is news again. */
   attempting(): void {
     this.#stale = false;
     this.#courtesy?.attempting();
   }
 
-  /** Worth another look after this time. */
+  /** Look again after this time. */
   foundBusy(lookAgainMs: number): void {
     this.#pollMs = 0;
     this.#lookAgainAt = this.#clock.now() + lookAgainMs;
   }
 
-  /** Somebody has it for so long, negative when that is not known; worth another look then, or at the next poll. */
+  /** Another owner holds it for `remainingMs`, negative when unknown. Look again then, or at the next poll. */
   foundTaken(remainingMs: number, pollMs: number): void {
     const isPoll = remainingMs < 0 || remainingMs >= pollMs;
     this.foundBusy(isPoll ? jittered(pollMs) : remainingMs + 1);
     if (isPoll) this.#pollMs = pollMs;
   }
 
-  /** A look from outside: what is free is asked for, for what is not there is nothing to do. */
+  /** The poller's answer: the head attempts if the lock is free, and goes on waiting if not. */
   peeked(remainingMs: number): void {
-    // Woken or handed on meanwhile, it waits for something else by now.
+    // The line was woken or got the lock meanwhile: this answer is outdated.
     if (this.#cancelPause === undefined || this.#pollMs === 0) return;
     this.#stopPause();
     if (remainingMs === -2) {
@@ -182,8 +182,8 @@ export class Line implements Listener, Polled {
   }
 
   /**
-   * The head has it. Messages that came while it was taking it tell of the release that let it in, not of
-   * one that is still to come: the next in line need not follow them.
+   * The head has the lock. Messages that came during its attempt are about the release that let it in, not
+   * about a later one: the next waiter need not follow them.
    */
   granted(lookAgainMs: number): void {
     this.#stale = false;
@@ -195,7 +195,7 @@ export class Line implements Listener, Polled {
     return this.#stale || this.#clock.now() >= this.#lookAgainAt;
   }
 
-  /** Has the head proceed when it is time to look again, or sooner when the line is woken. */
+  /** Makes the head proceed when it is time to look again, or sooner when the line is woken. */
   pause(): void {
     this.#stopPause();
     const pauseMs = Math.max(0, this.#lookAgainAt - this.#clock.now());
@@ -211,8 +211,8 @@ export class Line implements Listener, Polled {
   }
 
   /**
-   * Has releases that are announced on the channel wake this line. A release after the last attempt and
-   * before the subscription goes unheard, so the line is woken once the subscription is acknowledged.
+   * Lets releases that are announced on the channel wake this line. A release after the last attempt and
+   * before the subscription is missed, so the line is woken once the server acknowledges the subscription.
    */
   listenTo(channel: string): void {
     if (this.#listening !== undefined) return;
@@ -220,7 +220,7 @@ export class Line implements Listener, Polled {
     void this.#listening.ready.then(() => this.onMissed());
   }
 
-  /** A message may have gone unheard, our own among them. */
+  /** A message may have been missed, perhaps our own. */
   onMissed(): void {
     this.#ownMessages = 0;
     this.wake();
@@ -234,7 +234,7 @@ export class Line implements Listener, Polled {
   #end(): void {
     this.#listening?.stop();
     this.#listening = undefined;
-    // Whoever comes next knows nothing of the lock, and attempts at once.
+    // The next waiter to join knows nothing of the lock, and attempts at once.
     this.#stale = true;
     this.#pollMs = 0;
     this.#ownMessages = 0;

@@ -1,7 +1,7 @@
 /**
- * Lets the sections of one owner pass one after another, in the order they came, within this process.
+ * Lets the sections of one owner in one after another, in order of arrival, within this process.
  *
- * Who may pass beside those already inside is for a rule to say. Giving up the wait leaves nothing behind.
+ * A rule decides which section may join those already inside. A waiter that gives up leaves nothing behind.
  */
 import { EXPIRED, type WaitBudget } from './wait-budget.ts';
 
@@ -15,7 +15,7 @@ export class LocalMutex<T> {
   readonly #inside: T[] = [];
   readonly #waiting = new Set<Waiter<T>>();
 
-  /** @param mayJoin whether one may come in while this other one is the innermost inside */
+  /** @param mayJoin whether `who` may enter while `innermost` is the innermost one inside */
   constructor(mayJoin: (innermost: T, who: T) => boolean) {
     this.#mayJoin = mayJoin;
   }
@@ -24,7 +24,7 @@ export class LocalMutex<T> {
     return this.#inside.length === 0 && this.#waiting.size === 0;
   }
 
-  /** Answers whether it is inside; false when patience ran out first. Who came in must leave. */
+  /** Returns false when the wait budget ran out. After true, the caller must call `leave`. */
   async enter(who: T, waitBudget: WaitBudget): Promise<boolean> {
     if (this.#isOpenTo(who)) {
       this.#inside.push(who);
@@ -39,7 +39,7 @@ export class LocalMutex<T> {
     try {
       return (await waitBudget.wait(passed)) !== EXPIRED || this.#inside.includes(who);
     } catch (error) {
-      // Let in and aborted in the same moment: the place goes to the next.
+      // Let in and aborted at the same moment: the next waiter gets the place.
       if (this.#inside.includes(who)) this.leave(who);
       throw error;
     } finally {

@@ -1,12 +1,12 @@
 /**
- * Who asks: the counterpart of a thread.
+ * Owners: the counterpart of threads.
  *
- * An owner is an identity in this process. In Redis, each of its tenures has a field of its own,
- * `<client id>:<number>`, with a number that is never used again. What an owner holds already it re-enters.
+ * An owner is an identity in this process. In Redis, each of its tenures has a separate field,
+ * `<client id>:<number>`, with a number that is never used again. An owner re-enters a lock that it holds.
  *
- * A section is a stretch of code that runs as an owner: the work of a `withLock`, the body of a `scope`.
- * Sections nest along the asynchronous calls. Sections side by side in one owner take turns with a lock,
- * although the lock would let both in; work that outlives its section is a stranger again.
+ * A section is code that runs as an owner: the callback of a `withLock`, the body of a `scope`. Sections
+ * nest along the asynchronous calls. Parallel sections of one owner take turns with a lock, although the
+ * lock would let both in. Code that outlives its section no longer runs as its owner.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LocalMutex } from './local-mutex.ts';
@@ -27,23 +27,23 @@ export class OwnerNumbers {
   }
 }
 
-/** What an owner has to do with one lock. */
+/** The state of an owner for one lock. */
 interface Interest {
-  /** Held, or lost and not yet taken back by all its entries. */
+  /** Held, or lost and not yet left by all its entries. */
   tenure: Tenure | undefined;
-  /** Acquiring, re-entering: one after the other, so that the second finds what the first got. */
+  /** Acquires and re-entries run one at a time, so that the second finds the first one's tenure. */
   readonly gate: LocalMutex<symbol>;
   readonly turns: LocalMutex<Section>;
 }
 
 /**
- * Somebody who can hold locks and re-enter them, made by `client.owner()`. It has nothing for users to call:
- * it is passed along as an option.
+ * An identity that can hold locks and re-enter them, made by `client.owner()`. It has no methods for users:
+ * pass it as an option.
  */
 export class Owner {
   /** @internal */
   readonly clientId: string;
-  /** By the identity of the lock; there while there is something to know. */
+  /** By lock identity; kept only while there is state to remember. */
   readonly #interests = new Map<string, Interest>();
 
   /** @internal */
@@ -56,7 +56,7 @@ export class Owner {
     return this.#interests.get(lock)?.tenure;
   }
 
-  /** @internal Whoever is done with it calls `settle`. */
+  /** @internal The caller calls `settle` when done. */
   interestIn(lock: string): Interest {
     let interest = this.#interests.get(lock);
     if (interest === undefined) {

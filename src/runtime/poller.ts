@@ -1,32 +1,32 @@
 /**
- * Looks at locks that nobody told us anything of for a while: messages make waiting fast, polls make it correct.
+ * Polls locks whose waiters got no message for a while: messages make waiting fast, polls make it correct.
  *
- * Thousands of locks may be waited for at once. Here they are looked at together, a hundred in one call, and only those
- * that are free are asked for.
+ * A process may wait for thousands of locks at once. The poller looks at a hundred of them in one call, and waiters
+ * attempt only for those that are free.
  */
 
 import type { CancelTimer, Clock } from '../clock.ts';
 import { classify } from '../outcome.ts';
 
-/** How long a waiter sleeps at most without a message: what a lost wake-up costs. */
+/** How long a waiter sleeps at most without a message: the cost of a lost wake-up. */
 export const POLL_MS = 5_000;
 
-/** Polls of many processes should not fall together. */
+/** Polls of many processes should not coincide. */
 export function jittered(pollMs: number): number {
   return pollMs * (0.8 + Math.random() * 0.4);
 }
 
-/** Locks for each look. */
+/** Locks per call. */
 const BATCH = 100;
 
-/** Those that become due within this time are looked at together. */
+/** Locks that become due within this time are polled together. */
 const TICK_MS = 250;
 
-/** Somebody who waits for a lock. */
+/** The waiters of one lock. */
 export interface Polled {
-  /** Where the server keeps the lock. */
+  /** The key of the lock. */
   readonly peekKey: string;
-  /** How long the lock is taken by others: -1 when that is not known, -2 when it is worth asking for it. */
+  /** For how long others hold the lock: -1 when unknown, -2 when an attempt is worthwhile. */
   peeked(remainingMs: number): void;
 }
 
@@ -37,7 +37,7 @@ export class Poller {
   readonly #clock: Clock;
   readonly #peek: Peek;
   readonly #slotOf: (key: string) => number;
-  /** When each is to be looked at. */
+  /** When to look at each lock. */
   readonly #dueAt = new Map<Polled, number>();
   #cancelTick: CancelTimer | undefined;
 
@@ -47,7 +47,7 @@ export class Poller {
     this.#slotOf = slotOf;
   }
 
-  /** Has a lock looked at once, after this time. */
+  /** Schedules one look at a lock, after this time. */
   add(polled: Polled, afterMs: number): void {
     this.#dueAt.set(polled, this.#clock.now() + afterMs);
     if (this.#cancelTick === undefined) this.#arm();
@@ -56,7 +56,7 @@ export class Poller {
   remove(polled: Polled): void {
     this.#dueAt.delete(polled);
     if (this.#dueAt.size > 0) return;
-    // Nobody waits: nothing is left that would keep the process alive.
+    // No waiters are left: no timer may keep the process alive.
     this.#cancelTick?.();
     this.#cancelTick = undefined;
   }
@@ -89,20 +89,20 @@ export class Poller {
   async #look(batch: readonly Polled[]): Promise<void> {
     try {
       const remaining = await this.#peek(batch.map(({ peekKey }) => peekKey));
-      // A key without expiry is no lock: who waits for it has to be told, which only its own attempt does.
+      // A key without expiry is no lock. Its waiter must learn that, which only its own attempt tells it.
       for (const [i, polled] of batch.entries()) {
         const remainingMs = remaining[i] ?? FREE;
         polled.peeked(remainingMs >= 0 ? remainingMs : FREE);
       }
     } catch (error) {
-      // One that may not be looked at must not cost the others theirs: each asks for itself. Out of reach, all are
-      // looked at again; who has a limit keeps it.
+      // One key that the server refuses to read must not harm the others: each waiter attempts for itself. If the
+      // server is unreachable, all keys are polled again; waiters keep their limits.
       const isRefused = classify(error) === 'refused';
       for (const polled of batch) polled.peeked(isRefused ? FREE : UNKNOWN);
     }
   }
 }
 
-/** What stands for a lock that is worth asking for, and when it is not known how long it is taken. */
+/** Values for `peeked`: an attempt is worthwhile; it is unknown how long the lock is held. */
 const FREE = -2;
 const UNKNOWN = -1;

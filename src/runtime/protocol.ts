@@ -1,13 +1,13 @@
 /**
- * What one kind of exclusive lock says to the server: the functions a primitive lends to the runtime.
+ * The commands of one kind of lock: the functions that a primitive gives to the runtime.
  *
- * All of them may be repeated without harm. An owner is used for one hold only and never again, so that a
- * late command of an old hold cannot touch a new one.
+ * All of them are idempotent. An owner is used for one hold only and never again, so that a late command of
+ * an old hold cannot touch a new one.
  */
 import type { Waiting } from './acquire.ts';
 import type { Owner } from './owner.ts';
 
-/** Renews many holds of one kind in one call; answers 1 or 0 for each. Counts are how often each was entered. */
+/** Renews many holds of one kind in one call; returns 1 or 0 for each. Counts are how often each was entered. */
 export type Renew = (
   keys: readonly string[],
   leaseMs: number,
@@ -16,8 +16,8 @@ export type Renew = (
 ) => Promise<readonly number[]>;
 
 /**
- * What an acquisition was answered: held, with a fencing token where there are such; for how long it is not; or that the
- * owner has ended, and nothing is ever granted to it again.
+ * The answer to an acquisition: held, with a fencing token if the lock has them; busy, and for how long; or the owner
+ * has ended, and the server never grants it anything again.
  */
 export type AcquireAnswer =
   | { readonly status: 'held'; readonly token?: number }
@@ -25,25 +25,25 @@ export type AcquireAnswer =
   | { readonly status: 'ended' };
 
 /**
- * What a release was answered: released, as a number where it is known how many heard of it, -1 where the server
- * refused to tell anybody; or nothing was left.
+ * The answer to a release: released, as a number where it is known how many heard of it, -1 where the server
+ * refused to publish it; or lost, when there was no hold to release.
  */
 export type ReleaseAnswer = number | 'released' | 'lost';
 
-/** What the server says of a lock. */
+/** The state of a lock on the server. */
 export interface LockState {
   /** -2 free, -1 without expiry. */
   readonly remainingMs: number;
   readonly holder: string | null;
 }
 
-/** Who begins a tenure: its field on the server, and the protocol that speaks for it. */
+/** How a tenure begins: its owner field on the server, and the protocol to use for it. */
 export interface Beginner {
   readonly field: string;
   readonly protocol: LockProtocol;
 }
 
-/** A hold as its holder knows it, for a server that does not. */
+/** A hold as its holder knows it, for a server that forgot it. */
 export interface Claimed {
   readonly owner: string;
   readonly count: number;
@@ -51,71 +51,71 @@ export interface Claimed {
   readonly token: number | undefined;
 }
 
-/** How holds outlive what the server forgets when it fails over or starts anew. */
+/** How holds survive when the server forgets them in a failover or a restart. */
 export interface Guarded {
-  /** A hold that the server has not confirmed for this long may be somebody else's by now. */
+  /** When the server has not confirmed a hold for this long, another owner may have the lock. */
   readonly graceMs: number;
-  /** Gives back what the server forgot; `taken` when it has somebody else's there, `lost` when it forgot nothing. */
+  /** Restores a hold that the server forgot; `taken` if another owner has the lock, `lost` if it forgot nothing. */
   reclaim(hold: Claimed): Promise<'held' | 'taken' | 'lost'>;
-  /** Whether the server may have forgotten holds, and lets in only those who come back. */
+  /** Whether the server may have forgotten holds, and grants only those that are reclaimed. */
   isGrace(): Promise<boolean>;
 }
 
-/** What a tenure needs to be kept and ended. Without `enter` and `leave` it cannot be entered again. */
+/** The commands that keep and end a tenure. Without `enter` and `leave` it cannot be re-entered. */
 export interface TenureProtocol {
   /** The user's name of the lock, for messages. */
   readonly name: string;
-  /** Where the server keeps it. */
+  /** The lock's key. */
   readonly key: string;
-  /** The key and how it is laid out: what is held under this identity is re-entered. */
+  /** The key and its layout: an owner re-enters what it holds under the same identity. */
   readonly identity: string;
-  /** Waiters with the same line queue up together in this process; null where the server queues them itself. */
+  /** Waiters with the same line queue up together in this process; null where the server keeps the queue. */
   readonly line: string | null;
-  /** Re-enters: the count becomes this, the lease at least that. */
+  /** Re-enters: sets the count, and the lease to at least this. */
   enter?(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
-  /** Takes one of several entries back: the count becomes this. */
+  /** Leaves one of several entries: sets the count. */
   leave?(owner: string, count: number): Promise<'held' | 'lost'>;
-  /** Ends the hold, whatever its count, or the wait, and bars the owner for `rememberMs`. */
+  /** Ends the hold, whatever its count, or the wait, and leaves a tombstone for `rememberMs`. */
   end(owner: string, rememberMs: number): Promise<ReleaseAnswer>;
-  /** Ends the hold of an owner whose every command was answered, and of which no copy can come later. */
+  /** Ends the hold of an owner whose commands were all answered, when no copy of them can arrive later. */
   release?(owner: string): Promise<ReleaseAnswer>;
-  /** It may be handed to another waiter of this process, who needs nothing of its own on the server. */
+  /** It may be passed to another waiter of this process, which needs nothing new from the server. */
   readonly isPassedOn?: boolean;
-  /** Whether no copy of a command that was answered can come later. */
+  /** Whether no copy of an answered command can arrive later. */
   readonly writesOnce?: boolean;
-  /** Its key may live on after its lease, because others keep it: what is lost must be released all the same. */
+  /** Other owners may keep the key alive after this lease: a lost hold must be released all the same. */
   readonly outlivesLease?: boolean;
-  /** Other clients may shorten its lease without asking: what is left of it is confirmed again and again. */
+  /** Other clients may shorten its lease at any time: the watchdog keeps confirming what is left of it. */
   readonly isCutByOthers?: boolean;
-  /** Left out where the server's word is final. */
+  /** Left out for a lock without the guard. */
   readonly guarded?: Guarded | undefined;
   /** One function for all locks of this kind on this client: holds that share it are renewed together. */
   readonly renew: Renew;
 }
 
 export interface LockProtocol extends TenureProtocol {
-  /** Where the server queues: for how long a waiter that left without a word may keep its place there. */
+  /** Where the server keeps the queue: how long a waiter that vanished may keep its place in it. */
   readonly queueMs?: number;
   /**
-   * Where a tenure is more than a fresh number: as whom this owner begins one. Several locks may be one for it.
+   * Where a tenure needs more than a fresh field: how this owner begins one, given its holds on related locks.
    *
-   * @throws ReentryError when what the owner holds keeps it from ever getting this
+   * @throws ReentryError when a hold of the owner keeps it from ever getting this
    */
   begin?(owner: Owner | undefined, fresh: string): Beginner;
-  /** Whether an acquisition is a single command at present, with nothing that is waited for behind it. */
+  /** Whether an acquisition is a single command at present, with no follow-up to wait for. */
   readonly isOneCommand: boolean;
-  /** How to wait; asked anew for every acquisition, since a back-off has a state. */
+  /** How to wait; called for every acquisition, since a backoff has state. */
   waiting(owner: string): Waiting;
-  /** Takes it, or says for how long somebody else has it. Who waits no time at all is not queued. */
+  /** Takes the lock, or says how long another owner has it. With a `waitMs` of 0, it does not queue. */
   acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer>;
   enter(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;
   leave(owner: string, count: number): Promise<'held' | 'lost'>;
-  /** Names the holders that a forced release would end, as things are now. A key that holds no lock is refused. */
+  /** Names the holders that a forced release would end now. Rejects a key that holds no lock. */
   holders(): Promise<readonly string[]>;
-  /** Ends these holders and no other. The answer is kept under its key, so that a repeat ends nobody who came back. */
+  /** Ends only these holders. The server keeps the answer under its key, so that a repeat ends no later holder. */
   forceRelease(holders: readonly string[], answer: string, rememberMs: number): Promise<void>;
-  /** Where many hold it, the holder named is this owner if it is one of them. */
+  /** If there are many holders, names this owner when it is one of them. */
   describe(owner?: string): Promise<LockState>;
-  /** What keeps others out, where that is not what `describe` tells. */
+  /** What keeps others out, where `describe` does not say. */
   obstacle?(): Promise<LockState>;
 }

@@ -8,7 +8,7 @@ import { retry, retryCommand } from './retry.ts';
 import type { Runtime } from './runtime.ts';
 import { tombstoneMs } from './tombstone.ts';
 
-/** What has to be known of a tenure to end it. */
+/** The data needed to end a tenure. */
 export interface Ending {
   readonly protocol: TenureProtocol;
   readonly owner: string;
@@ -21,7 +21,7 @@ export function release(runtime: Runtime, { protocol, owner, lease, isDoubtful }
   const { guarded } = protocol;
   const { clock, commandTimeoutMs } = runtime;
   const what = `release "${protocol.name}"`;
-  // A late copy of the attempt must not take the lock anew.
+  // A late copy of the attempt must not take the lock again.
   const rememberMs = isDoubtful ? tombstoneMs(lease.longestMs) : runtime.rememberMs;
   const end = () => protocol.end(owner, rememberMs);
   if (guarded !== undefined) {
@@ -35,7 +35,7 @@ export function release(runtime: Runtime, { protocol, owner, lease, isDoubtful }
   if (!isPlain || protocol.release === undefined)
     return retryCommand(clock, commandTimeoutMs, what, end(), () => end);
   // No copy of the owner's commands can arrive later, so the server need not remember that the hold is over. If the
-  // reply is lost, the repeat leaves a tombstone. A hold that is gone before its lease ended was released by the first.
+  // reply is lost, the repeat leaves a tombstone. A hold gone before its lease ended was released by the first command.
   const endForGood = async () => {
     const answer = await end();
     const isBeforeItsEnd = runtime.leaseClock.now() < lease.leaseEndsAt;

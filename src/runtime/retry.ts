@@ -1,8 +1,8 @@
 /**
- * Repeats a call whose repetition is harmless until it is answered or its time is over.
+ * Repeats an idempotent call until it is answered or its time is over.
  *
- * Every script of ours may run twice without changing more than once, so a lost reply is answered by
- * asking again with the same arguments.
+ * Every script of ours may run twice without changing more than once, so after a lost reply the call is
+ * sent again with the same arguments.
  */
 
 import { type Clock, serverTime } from '../clock.ts';
@@ -20,8 +20,8 @@ export function retry<T>(clock: Clock, budgetMs: number, what: string, call: () 
 }
 
 /**
- * The same for a single command that has just been sent, and ends within the budget by itself: nothing is set up unless
- * it fails, and `callAfter` then says what to repeat.
+ * The same for a single command that has just been sent, and always settles within the budget. Nothing is set up unless
+ * it fails; `callAfter` then returns the call to repeat.
  */
 export function retryCommand<T>(
   clock: Clock,

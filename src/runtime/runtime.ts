@@ -1,5 +1,5 @@
 /**
- * The parts of the runtime of one client, put together once and handed to whoever needs them.
+ * The parts of the runtime of one client, put together once and shared by its primitives.
  */
 
 import { type Clock, LeaseClock } from '../clock.ts';
@@ -17,16 +17,16 @@ import type { WakeChannels } from './wake-channels.ts';
 import { WakeHub } from './wake-hub.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** For how long, and how often, a lock may be passed on before others get their turn. */
+/** For how long, and how often, a lock may be passed on before other processes get a turn. */
 export interface PassOn {
   readonly maxMs: number;
   readonly maxHolds: number;
 }
 
-/** Of so many locks the line is kept when it is empty: it would be made anew for every uncontended attempt. */
+/** This many lines are kept when empty, so that uncontended attempts do not create one each time. */
 const MOST_LINES = 64;
 
-/** What ends when the client closes. */
+/** A call that ends when the client closes. */
 export interface Interruptible {
   interrupt(reason: unknown): void;
 }
@@ -36,10 +36,10 @@ export interface RuntimeSettings {
   readonly clock: Clock;
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
-  /** Within which bounds a lock is passed on inside this process; false: never. */
+  /** The limits for passing a lock on inside this process; false: never. */
   readonly passOn?: PassOn | false;
   readonly report: Report;
-  /** What was warned of is so no more. */
+  /** The cause of this warning has gone. */
   readonly takeBack: (code: WarningCode) => void;
   readonly channels: WakeChannels;
   /** Looks at many locks in one call. */
@@ -57,9 +57,9 @@ export class Runtime {
   readonly hub: WakeHub;
   readonly backgroundRetry: BackgroundRetry;
   readonly watchdog: Watchdog;
-  /** Calls that end when the client closes: what is being acquired, and work that keeps what no lease would end. */
+  /** Calls that end when the client closes: acquisitions, and work that holds permits without a lease. */
   readonly underWay = new LinkedList<Interruptible>();
-  /** What is held at present. */
+  /** All tenures held at present. */
   readonly tenures = new LinkedList<Tenure>();
   readonly #lines = new Map<string, Line>();
   readonly #poller: Poller;
@@ -81,12 +81,12 @@ export class Runtime {
     this.watchdog = new Watchdog(this, watchdogMs);
   }
 
-  /** How long the server remembers the answer of a release: a caller repeats it for no longer than its time-out. */
+  /** How long the server remembers the answer to a release: a caller retries for no longer than its time-out. */
   get rememberMs(): number {
     return Math.min(this.commandTimeoutMs * 2, Number.MAX_SAFE_INTEGER);
   }
 
-  /** Keys of one slot can be spoken of in one script; where there is no Cluster, all can. */
+  /** Keys of one slot can share one script call; without a Cluster, all keys can. */
   slotOf(key: string): number {
     return this.driver.topology === 'cluster' ? slotOf(key) : 0;
   }
@@ -100,12 +100,12 @@ export class Runtime {
     if (this.#closed !== undefined) throw this.#closed;
   }
 
-  /** The patience of one call, which also ends when the client closes. To be disposed of. */
+  /** The wait budget of one call; also ends when the client closes. The caller disposes of it. */
   waitBudget(waitMs: number, signal: AbortSignal | undefined): WaitBudget {
     return new WaitBudget(this.clock, waitMs, [this.#closing.signal, signal]);
   }
 
-  /** The line of that id; or a line for one, where the server queues. */
+  /** The line of that id; for null (the server queues), a new line. */
   line(id: string | null): Line {
     if (id === null) return new Line(this.clock, this.hub, this.#poller, () => {});
     let line = this.#lines.get(id);
@@ -118,32 +118,32 @@ export class Runtime {
     return line;
   }
 
-  /** The line of those of this process who wait there; undefined when none does. */
+  /** The line of that id if it has waiters; otherwise undefined. */
   lineOf(id: string | null): Line | undefined {
     const line = id === null ? undefined : this.#lines.get(id);
     return line?.isEmpty === false ? line : undefined;
   }
 
-  /** Something changed in this process that the head of that line should look at, without waiting for a message. */
+  /** Wakes the head of that line after a change in this process, without waiting for a message. */
   look(lineId: string | null): void {
     this.lineOf(lineId)?.wake();
   }
 
-  /** The same for every line whose id begins like this. */
+  /** The same for every line whose id has this prefix. */
   lookAtAll(prefix: string): void {
     for (const [id, line] of this.#lines) if (id.startsWith(prefix)) line.wake();
   }
 
   /**
-   * Stops new work, turns waiters away, tells holders, releases what they held, and drops connections; gives
-   * the server one command time-out to answer.
+   * Stops new work, rejects waiters, tells holders, releases their holds, and drops connections. Gives the
+   * server one command time-out to answer.
    */
   async close(): Promise<void> {
     if (this.#closed !== undefined) return;
     this.#closed = new ClosedError();
     this.#closing.abort(this.#closed);
     for (const call of [...this.underWay]) call.interrupt(this.#closed);
-    // Those without an entry are being released by their last holder.
+    // The last holder of a tenure without entries is releasing it already.
     for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
     await new Promise<void>((resolve) => {
       const cancel = this.clock.after(this.commandTimeoutMs, resolve);

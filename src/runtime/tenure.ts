@@ -2,8 +2,8 @@
  * One owner's possession of one lock, from the grant to the last release or the loss.
  *
  * An owner that enters again shares its tenure: one field in Redis, one lease, one deadline, one loss. The
- * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. Once
- * lost it stays lost, whatever the server says later.
+ * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. A
+ * lost tenure stays lost, whatever the server says later.
  */
 
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
@@ -16,13 +16,13 @@ import { type Ending, release } from './release.ts';
 import { retry } from './retry.ts';
 import type { Runtime } from './runtime.ts';
 
-/** An entry of a tenure: what the user's handle stands on. */
+/** An entry of a tenure: the basis of the user's hold. */
 export interface Entry {
-  /** Taken without a lease of its own: the watchdog keeps the tenure alive while this entry lasts. */
+  /** Taken without an explicit lease: the watchdog keeps the tenure alive while this entry lasts. */
   readonly renewed: boolean;
-  /** It needs nothing of its own: who leaves it may hand the tenure to the next waiter of this process. */
+  /** It needs nothing special: on leaving, it may pass the tenure to the next waiter of this process. */
   readonly isPassedOn?: boolean;
-  /** Told once when the tenure is lost while this entry lasts. */
+  /** Called once when the tenure is lost while this entry lasts. */
   onLost(error: LeaseLostError): void;
 }
 
@@ -31,14 +31,14 @@ export class Tenure extends Lifetime {
   renewalDueAt = 0;
   renewalPlace: Link<Tenure> | undefined;
   readonly #place: Link<Tenure>;
-  /** Those that last, in the order they came: hardly ever more than one. */
+  /** The current entries, in order of arrival: hardly ever more than one. */
   #entries: readonly Entry[];
   #whenOver: (() => void) | undefined;
   readonly #beganAt: number;
-  /** How many of this process had it, one after the other; infinite when it must not be passed on any more. */
+  /** How many holders of this process had it in turn; infinite when it must not be passed on any more. */
   #holds = 1;
   readonly #doubtful: boolean;
-  /** Changes of the count; made with the first that has to wait for an answer. */
+  /** Orders changes of the count; created by the first that has to wait for an answer. */
   #ordered: InOrder | undefined;
   #releasing: Promise<boolean> | undefined;
 
@@ -53,31 +53,31 @@ export class Tenure extends Lifetime {
     this.watch();
   }
 
-  /** Whether an entry without a lease of its own lasts: the watchdog then gives it new leases. */
+  /** Whether an entry without an explicit lease lasts: the watchdog then renews the tenure. */
   override get isRenewed(): boolean {
     return this.#entries.some(({ renewed }) => renewed);
   }
 
-  /** How often it is entered at present. */
+  /** The number of current entries. */
   get count(): number {
     return this.#entries.length;
   }
 
-  /** The entry made last of those that last. */
+  /** The latest of the current entries. */
   get latestEntry(): Entry | undefined {
     return this.#entries.at(-1);
   }
 
   /**
-   * Enters once more. Answers false when the last entry was taken back meanwhile and there is nothing left
+   * Enters once more. Returns false when the last entry has left meanwhile, so that there is nothing left
    * to enter.
    *
-   * @throws LeaseLostError when the tenure is lost; it is never taken anew
+   * @throws LeaseLostError when the tenure is lost; it is never acquired again
    */
   enter(entry: Entry, leaseMs: number): Promise<boolean> {
     return this.#changes.run(async () => {
       if (this.state === 'over') {
-        // Taken anew before its end is known, it could be mistaken for what is being released.
+        // A new hold before the release has settled could be mistaken for the one being released.
         await this.#releasing?.catch(() => undefined);
         return false;
       }
@@ -101,8 +101,8 @@ export class Tenure extends Lifetime {
   }
 
   /**
-   * The server says that this is not held. It may have forgotten: asks for it back, or loses it. Answers whether it
-   * is held again; what is not held any more here is not asked for.
+   * The server says that this tenure is not held. The server may have forgotten it: reclaims it, or loses it. Returns
+   * whether it is held again. A tenure that is over here is not reclaimed.
    */
   async reclaim(): Promise<boolean> {
     const { guarded } = this.protocol;
@@ -112,7 +112,7 @@ export class Tenure extends Lifetime {
       this.asked(sentAt, leaseMs);
       const { owner, token } = this;
       const answer = await guarded.reclaim({ owner, count: Math.max(1, this.count), leaseMs, token });
-      // The server is in its grace: who asked it now would be kept out, so nobody gets it without asking.
+      // The server is in its grace and would reject a new owner, so no waiter may get this without asking it.
       this.#holds = Number.POSITIVE_INFINITY;
       if (answer === 'held') this.prolonged(sentAt, leaseMs);
       else this.lose(answer === 'taken' ? 'failover' : 'notOwner');
@@ -140,16 +140,16 @@ export class Tenure extends Lifetime {
     if (held !== 1) throw new NotHeldError(this.protocol.name);
   }
 
-  /** Resolves when the changes that are under way are done, however they end. */
+  /** Resolves when the changes under way have settled. */
   async changed(): Promise<void> {
     await this.#ordered?.settled();
     await this.#releasing?.catch(() => undefined);
   }
 
   /**
-   * Takes an entry back; the last one releases the lock. Answers whether it was held until now.
+   * Removes an entry; the last one releases the lock. Returns whether it was held until now.
    *
-   * @throws OutcomeUnknownError when no answer could be had; the release goes on in the background
+   * @throws OutcomeUnknownError when the server did not answer; the release goes on in the background
    */
   leave(entry: Entry): Promise<boolean> {
     // From here on the entry no longer counts as held, whatever the server answers and when.
@@ -160,11 +160,11 @@ export class Tenure extends Lifetime {
       return this.#passOn(entry) ? Promise.resolve(true) : this.#release();
     }
     this.watch();
-    // Whether it is the last one is decided when its turn comes: an entry may be on its way in.
+    // Decide in turn whether it was the last one: another entry may be on its way in.
     return this.#changes.run(() => (this.count > 0 ? this.#leaveOne() : this.#release()));
   }
 
-  /** Goes on with another entry and for another owner of this process: same field, same lease, no round trip. */
+  /** Continues with another entry, for another owner of this process: same field, same lease, no round trip. */
   passTo(entry: Entry, whenOver?: () => void): void {
     this.#holds += 1;
     this.#whenOver?.();
@@ -173,9 +173,9 @@ export class Tenure extends Lifetime {
   }
 
   /**
-   * Hands it to the next who waits for it in this process, while that costs others no more than a moment. Nothing may
-   * be in doubt, and most of its lease must be left: the next one relies on what is known of it, and has no word of
-   * the server for itself.
+   * Passes the tenure to the next waiter of this process, while that costs others no more than a moment. No command
+   * may be in doubt, and most of the lease must be left: the next holder relies on the lease as it is known here,
+   * without a confirmation from the server.
    */
   #passOn(left: Entry): boolean {
     const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.runtime;
@@ -186,14 +186,14 @@ export class Tenure extends Lifetime {
     const now = leaseClock.now();
     if (this.#holds >= passOnWithin.maxHolds || now - this.#beganAt >= passOnWithin.maxMs) return false;
     if (this.deadline - now < watchdogMs / 2) return false;
-    // Should the next one die, its rivals wait for the longest lease that the former asked for.
+    // If the next holder dies, others wait for the longest lease that the former holder requested.
     if (this.lease.longestMs > watchdogMs) return false;
     return line.passOn(this);
   }
 
   /**
-   * Ends it here and nowhere else: the same owner goes on with another lease, in a tenure of its own, which
-   * renewals of this one that are under way do not reach. Answers what is known of the lease so far.
+   * Ends the tenure in this process only. The same owner continues with another lease, in a new tenure that
+   * renewals of this one under way do not reach. Returns what is known of the lease so far.
    */
   handOver(): Grant {
     if (this.state === 'held') {
@@ -204,13 +204,13 @@ export class Tenure extends Lifetime {
     return { owner: this.owner, sentAt: leaseEndsAt - leaseMs, leaseMs, token: this.token };
   }
 
-  /** Loses it on purpose: the holder is told first, then the server is. */
+  /** Loses the tenure on purpose: tells the holder first, then the server. */
   revoke(reason: LossReason): void {
     this.lose(reason);
     this.releaseInBackground();
   }
 
-  /** The watchdog is needed while an entry without a lease of its own lasts, or the server's word has to be heard. */
+  /** The watchdog is needed while an entry without an explicit lease lasts, or the server has to confirm the hold. */
   watch(): void {
     if (this.state !== 'held') return;
     const { watchdog } = this.runtime;
@@ -226,10 +226,10 @@ export class Tenure extends Lifetime {
     const leave = async () => this.protocol.leave?.(this.owner, this.count);
     try {
       const answer = await this.#ask(what, leave);
-      // What comes back comes back with the count that is left.
+      // A reclaimed tenure gets the count that is left.
       return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
-      // The count is set to what it is by then; after the last release there is nothing to set.
+      // Each retry sets the count as it is by then; after the last release there is nothing to set.
       this.runtime.backgroundRetry.settle(what, this.lease.longestMs, async () => this.isHeld && leave());
       throw error;
     }
@@ -255,7 +255,7 @@ export class Tenure extends Lifetime {
     waiting?.releasing();
     backgroundRetry.began();
     const ended = (answer?: ReleaseAnswer) => {
-      // Not before: an owner that takes it again while it is being released waits for that.
+      // Not earlier: an owner that acquires again during the release waits for its end.
       this.#whenOver?.();
       backgroundRetry.ended();
       if (waiting === undefined) this.runtime.look(line);

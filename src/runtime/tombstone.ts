@@ -1,8 +1,8 @@
 /**
- * Makes sure, in the background, that an owner nobody waits for any more holds nothing and never will.
+ * Makes sure, in the background, that an abandoned owner holds nothing and never will.
  *
- * The release undoes what the owner may have taken; what it leaves behind on the server refuses the owner's
- * acquisitions that are still on their way. Should one come later than that, it ends with its lease.
+ * The release undoes what the owner may have taken. Its tombstone on the server refuses the owner's
+ * acquisitions that are still on their way. One that arrives even later ends with its lease.
  */
 import type { LockProtocol, TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
@@ -10,7 +10,7 @@ import type { Runtime } from './runtime.ts';
 /** Commands of a broken connection arrive within seconds or not at all; this is on the safe side. */
 export const LATE_MS = 60_000;
 
-/** How long an owner stays barred whose commands may still be on their way: no less than what they could take. */
+/** How long to bar an owner whose commands may still be on their way: at least the lease they could take. */
 export function tombstoneMs(leaseMs: number): number {
   return Math.min(leaseMs + LATE_MS, Number.MAX_SAFE_INTEGER);
 }
@@ -26,7 +26,7 @@ export function leaveTombstone(
   );
 }
 
-/** Takes an owner that gave up, and whose attempts are all answered, out of the queue that the server keeps. */
+/** Removes an owner that gave up, and whose attempts are all answered, from the server's queue. */
 export function withdraw(runtime: Runtime, protocol: LockProtocol, owner: string): void {
   if (protocol.queueMs === undefined) return;
   runtime.backgroundRetry.settle(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>

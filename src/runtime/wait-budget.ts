@@ -8,7 +8,7 @@
 import type { Clock } from '../clock.ts';
 import { onAbort } from './abort.ts';
 
-/** What a wait answers when its time is over. */
+/** The result of a wait whose time is over. */
 export const EXPIRED = Symbol('expired');
 
 export class WaitBudget {
@@ -17,7 +17,7 @@ export class WaitBudget {
   readonly #forget: (() => void)[] = [];
   #interrupt: ((reason: unknown) => void) | undefined;
 
-  /** When the caller no longer wants what it waits for, by the clock; may be Infinity. */
+  /** When the caller's wait ends, by the clock; may be Infinity. */
   readonly endsAt: number;
 
   /** @throws the reason of a signal that is aborted already */
@@ -37,7 +37,7 @@ export class WaitBudget {
 
   /**
    * Waits for the promise, at most until the given time. Rejects with the abort reason at once when a
-   * signal aborts; the promise is then left to itself, and its rejection is not unhandled. One wait at a time.
+   * signal aborts; the promise then runs on, and its rejection counts as handled. One wait at a time.
    */
   wait<T>(promise: Promise<T>, until: number = this.endsAt): Promise<T | typeof EXPIRED> {
     return new Promise((resolve, reject) => {
@@ -50,7 +50,7 @@ export class WaitBudget {
       }
       let waiting = true;
       const stop = (): boolean => {
-        // What comes second must not clear the interrupt of the wait that follows this one.
+        // A second event of this wait must not clear the interrupt of the next wait.
         if (!waiting) return false;
         waiting = false;
         cancelTimer?.();

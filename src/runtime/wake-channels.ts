@@ -1,6 +1,6 @@
 /**
- * How wake-ups travel: by the channels of a slot, or by those of the whole Cluster. Decided once for publishing and
- * subscribing alike, as Redisson does, because neither hears the other.
+ * Which channels carry wake-ups: those of a slot, or those of the whole Cluster. Publishers and subscribers use the
+ * same kind, as in Redisson, because neither kind hears the other.
  */
 import type { ChannelKind } from '../drivers/driver.ts';
 
@@ -20,7 +20,7 @@ export class WakeChannels {
     return this.#kind === 'sharded' ? 'SPUBLISH' : 'PUBLISH';
   }
 
-  /** A server of the Cluster knows no sharded channels, so that nobody uses them, also once it does. */
+  /** A server of the Cluster lacks sharded channels: stops using them, even if it supports them later. */
   giveUpSharded(): void {
     this.#kind = 'plain';
   }

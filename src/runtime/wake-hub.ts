@@ -1,11 +1,10 @@
 /**
  * Wake-ups: one subscription for each channel, however many listen; none lost for longer than a poll.
  *
- * A channel is subscribed to on the server that has it: one connection each, so that a server that is down
- * silences no other. When a connection breaks, or a channel moves, the channel is subscribed anew where it is
- * at home by then, the acknowledgement is awaited, and only then every listener is woken, because a message
- * may have passed unheard in between. Who waits polls as well; the hub is what makes waiting fast, not what
- * makes it correct.
+ * The hub subscribes to a channel on the server that has it: one connection each, so that a server that is
+ * down silences no other. When a connection breaks, or a channel moves, the hub subscribes again on the
+ * channel's current server, awaits the acknowledgement, and only then wakes every listener, because a message
+ * may have been missed in between. Waiters poll as well: the hub makes waiting fast, polls make it correct.
  */
 
 import type { CancelTimer, Clock } from '../clock.ts';
@@ -14,32 +13,32 @@ import type { Report, WarningCode } from '../events.ts';
 import type { WakeChannels } from './wake-channels.ts';
 import { type LinkOwner, WakeLink } from './wake-link.ts';
 
-/** Who listens to a channel. */
+/** A listener on a channel. */
 export interface Listener {
   onMessage(): void;
-  /** A message may have passed while nothing was subscribed. */
+  /** A message may have been missed while unsubscribed. */
   onMissed(): void;
 }
 
 export interface Listening {
-  /** Settles when wake-ups can be relied on; or when they cannot be had now, and polling must do. Never rejects. */
+  /** Settles when wake-ups are reliable, or when they are unavailable now and waiters must poll. Never rejects. */
   readonly ready: Promise<void>;
   stop(): void;
 }
 
-/** A channel is kept this long after its last listener: who waits again and again does not subscribe each time. */
+/** A subscription outlives its last listener by this time, so that repeated waits need not subscribe each time. */
 const LINGER_MS = 1_000;
 
-/** So many channels are kept; of more, each is given up at once. */
+/** At most this many are kept; any other is dropped at once. */
 const MOST_LINGERING = 100;
 
-/** Of so many locks whose channel was refused it is noticed when it is allowed. */
+/** The hub remembers this many refused locks, to notice when the server allows one. */
 const REFUSED_NOTED = 1_000;
 
-/** What stands for all of them. */
+/** Stands for all locks. */
 const ALL = '';
 
-/** The waiters of a fair lock have channels of their own, which nobody subscribes to twice. */
+/** Each waiter of a fair lock has its own channel, used once: refusals are noted by lock. */
 function lockOf(channel: string): string {
   return channel.slice(0, channel.lastIndexOf('}') + 1) || channel;
 }
@@ -49,21 +48,21 @@ export interface WakeHubSettings {
   readonly clock: Clock;
   readonly channels: WakeChannels;
   readonly report: Report;
-  /** What was warned of is so no more. */
+  /** The cause of this warning has gone. */
   readonly takeBack: (code: WarningCode) => void;
 }
 
 export class WakeHub {
   readonly #settings: WakeHubSettings;
-  /** Who listens where. */
+  /** By channel. */
   readonly #listeners = new Map<string, Set<Listener>>();
   /** By server. */
   readonly #links = new Map<string, WakeLink>();
-  /** Where each channel that is listened to has its home. */
+  /** The link that serves each channel in use. */
   readonly #homes = new Map<string, WakeLink>();
-  /** Channels that nobody listens to at present. */
+  /** Subscribed channels without a listener. */
   readonly #lingering = new Map<string, CancelTimer>();
-  /** Of which locks the server did not let us subscribe to the channel. */
+  /** Locks for whose channel the server refused a subscription. */
   readonly #refused = new Set<string>();
   readonly #owner: LinkOwner;
 
@@ -92,7 +91,7 @@ export class WakeHub {
       listeners = new Set();
       this.#listeners.set(channel, listeners);
     }
-    // What was lost since is sought where it is at home now.
+    // A subscription lost since is made again on its current server.
     if (this.#stopLingering(channel) && !this.#homes.get(channel)?.isSubscribed(channel))
       this.#leave(channel);
     const joined = listeners;
@@ -135,7 +134,7 @@ export class WakeHub {
     this.#homes.delete(channel);
   }
 
-  /** The link that serves the channel; a channel that has a home keeps it. */
+  /** The link that serves the channel; a channel that has one keeps it. */
   #settleIn(channel: string): WakeLink {
     let home = this.#homes.get(channel);
     if (home === undefined) {
@@ -154,7 +153,7 @@ export class WakeHub {
     return link;
   }
 
-  /** A message may have passed while nothing was subscribed: acknowledged first, then everyone looks again. */
+  /** Subscribes again. After the acknowledgement, tells listeners that a message may have been missed. */
   async #resume(channel: string): Promise<void> {
     if (!this.#listeners.has(channel)) {
       if (this.#stopLingering(channel)) this.#leave(channel);
@@ -177,7 +176,7 @@ export class WakeHub {
     });
   }
 
-  /** A user may have some channels and not others: only one that was refused before shows that things have changed. */
+  /** A user may have access to some channels only: only one that was refused before shows that rules have changed. */
   #allowed(channel: string): void {
     if (!this.#refused.has(ALL) && !this.#refused.has(lockOf(channel))) return;
     this.#refused.clear();

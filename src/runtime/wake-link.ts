@@ -1,8 +1,8 @@
 /**
- * One subscriber connection to one server, for the channels that have their home there.
+ * One subscriber connection to one server, for the channels that this server has.
  *
  * It is opened when the first channel is wanted, pinged, and dropped when it breaks, answers no ping, or has
- * been of no use for a while. Where a channel has its home, and who listens to it, is left to the wake hub.
+ * been unused for a while. The wake hub knows which server has a channel, and which listeners it has.
  */
 
 import type { CancelTimer, Clock } from '../clock.ts';
@@ -17,32 +17,32 @@ const PING_EVERY_MS = 2_000;
 /** An unused connection is kept this many pings, so that sporadic waiting does not open one each time. */
 const IDLE_PINGS = 15;
 
-/** A channel that the server has at home somewhere else, or cannot place at present: the connection is fine. */
+/** The channel belongs to another server, or to none at present: the connection is fine. */
 const MISPLACED = /^-?(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
 const UNKNOWN_COMMAND = /unknown (?:sub)?command/i;
 
-/** What a link tells the hub, and asks it. */
+/** The hub, as a link sees it. */
 export interface LinkOwner {
   readonly driver: Driver;
   readonly clock: Clock;
   readonly channels: WakeChannels;
   onMessage(channel: string): void;
-  /** These channels are subscribed to no more, and some time has passed: see where they are at home now. */
+  /** These channels are no longer subscribed, and a pause has passed: find their current server. */
   onAdrift(channels: readonly string[]): void;
   onSubscribed(channel: string): void;
-  /** The server does not let us subscribe to that channel; to none, where it has no name. */
+  /** The server refused a subscription to that channel; to any channel, if undefined. */
   onRefused(channel: string | undefined, error: unknown): void;
 }
 
 export class WakeLink {
   readonly #owner: LinkOwner;
   readonly #node: string;
-  /** What should be subscribed. */
+  /** Channels to subscribe to. */
   readonly #wanted = new Set<string>();
-  /** What is subscribed on the present connection, and how. */
+  /** Channels subscribed on the current connection, by kind. */
   readonly #subscribed = new Map<string, ChannelKind>();
-  /** Subscribing and unsubscribing of one channel under way: one after the other, never crossing. */
+  /** Work under way by channel: a channel's subscribes and unsubscribes run one after the other. */
   readonly #working = new Map<string, Promise<void>>();
   readonly #backoff = new Backoff(50, 2_000);
   readonly #retries = new Set<CancelTimer>();
@@ -62,7 +62,7 @@ export class WakeLink {
     return this.#subscribed.has(channel);
   }
 
-  /** Subscribes, if that is not done yet. Settles when it is done or has failed; never rejects. */
+  /** Subscribes, if not subscribed yet. Settles when that is done or has failed; never rejects. */
   want(channel: string): Promise<void> {
     this.#wanted.add(channel);
     return this.#reconcile(channel);
@@ -126,9 +126,9 @@ export class WakeLink {
       this.#retry([channel]);
     } else {
       const isRefused = classify(error) === 'refused' && this.#connection === connection;
-      // Who may subscribe and not unsubscribe still hears everything.
+      // A user that may subscribe but not unsubscribe hears everything.
       if (isRefused && wanted) this.#owner.onRefused(this.#isOpen ? channel : undefined, error);
-      // Refused one channel, it still serves the others.
+      // A connection refused one channel still serves the others.
       if (!(isRefused && this.#isOpen)) this.#failed(connection);
     }
   }
@@ -145,7 +145,7 @@ export class WakeLink {
         this.#isOpen ||= this.#connection === connection;
         this.#pingLater(connection);
       },
-      // Who asked for the connection handles its failure; there is nothing to ping.
+      // The caller of #connect handles the failure; there is nothing to ping.
       () => undefined,
     );
     return connection;
@@ -176,13 +176,13 @@ export class WakeLink {
     this.#cancelPing?.();
     dropped?.then(
       (connection) => connection.destroy(),
-      // What never opened has nothing to close, and who asked for it has handled the failure.
+      // A connection that never opened needs no close, and its caller has handled the failure.
       () => undefined,
     );
   }
 
   #failed(connection: Promise<Connection>): void {
-    // A connection that was replaced may still report what it owes; that must not cost the new one.
+    // A connection that was replaced may still report a failure; that must not drop the new one.
     if (this.#closed || this.#connection !== connection) return;
     this.#drop();
     if (this.#isRetrying) return;
@@ -190,7 +190,7 @@ export class WakeLink {
     this.#retry();
   }
 
-  /** Has the owner look for the home of these channels, or of all that are wanted by then, after a pause. */
+  /** After a pause, has the hub find the server of these channels, or of all that are wanted by then. */
   #retry(channels?: readonly string[]): void {
     const { clock, driver } = this.#owner;
     const cancel = clock.inBackground(this.#backoff.next(), () => {

@@ -1,9 +1,9 @@
 /**
  * Keeps holds alive while their process lives: one timer, renewals in batches.
  *
- * Every tenure is renewed at a third of the lease, together with others of its slot. A batch that fails is repeated with short pauses until
- * its tenures are renewed, released or past their deadlines; batches do not wait for each other. The
- * deadlines themselves are the tenures' own business. The same timer notices when the event loop was
+ * Every tenure is renewed at a third of the lease, together with others of its slot. A batch that fails is
+ * repeated with short pauses until its tenures are renewed, released or past their deadlines; batches do not
+ * wait for each other. Each tenure keeps its own deadline. The same timer notices when the event loop was
  * blocked or the machine slept.
  */
 
@@ -16,27 +16,27 @@ import type { Renew } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 
-/** Locks for each renewal script, as many as Redisson takes. */
+/** Locks for each renewal script, as many as in Redisson. */
 const BATCH = 100;
 
-/** So many are sent in one turn: what else the process has to do is not held up by thousands. */
+/** Renewals sent in one turn, so that thousands of them do not hold up the rest of the process. */
 const SLICE = 5 * BATCH;
 
-/** The timer runs at least this often while something is held: a suspended machine is noticed on waking. */
+/** The timer runs at least this often while a tenure is held, to notice on waking that the machine slept. */
 const PULSE_MS = 1_000;
 
-/** A timer that comes this late was kept from running. */
+/** A timer this late means that the event loop was blocked. */
 const STALL_MS = 500;
 
 export class Watchdog {
   readonly #runtime: Runtime;
   readonly #leaseMs: number;
-  /** Those that are to be renewed. All wait equally long, so the list is in order of due time. */
+  /** Tenures to renew. All wait equally long, so the list is in order of due time. */
   #due = new LinkedList<Tenure>();
-  /** Being renewed; taken out of the queue until it is settled. */
+  /** Being renewed; out of the list until the renewal has settled. */
   readonly #renewing = new Set<Tenure>();
   #cancelTick: CancelTimer | undefined;
-  /** Suspended time at the last tick; somebody else may have read the clock since. */
+  /** Suspended time at the last tick; other code may have read the clock since. */
   #suspendedMs = 0;
   /** When the armed timer should fire. */
   #tickAt = 0;
@@ -50,18 +50,18 @@ export class Watchdog {
     return this.#leaseMs / 3;
   }
 
-  /** Something is held: the timer runs from here on until nothing is. */
+  /** A tenure is held: the timer runs from here on until none is. */
   attend(): void {
     if (this.#cancelTick === undefined) this.#arm();
   }
 
-  /** Starts renewing, if it is not being renewed already. */
+  /** Starts renewing the tenure, if that has not begun. */
   watch(tenure: Tenure): void {
     if (tenure.renewalPlace?.isLinked || this.#renewing.has(tenure)) return;
     const { leaseClock } = this.#runtime;
     const now = leaseClock.sendTime();
     if (tenure.isRenewed && tenure.deadline - now <= this.#periodMs) {
-      // The server's last word took so long that the deadline would come before the next turn.
+      // The server's last answer took so long that the deadline would come before the next renewal.
       this.#renewing.add(tenure);
       void this.#renew(tenure.protocol.renew, [tenure]);
       return;
@@ -71,7 +71,7 @@ export class Watchdog {
     if (tenure.renewalDueAt < this.#tickAt) this.#arm();
   }
 
-  /** Whether a renewal of it is under way that has not been answered. */
+  /** Whether a renewal of the tenure is under way and unanswered. */
   isRenewing(tenure: Tenure): boolean {
     return this.#renewing.has(tenure);
   }
@@ -81,7 +81,7 @@ export class Watchdog {
     this.#renewing.delete(tenure);
   }
 
-  /** Another server is in charge: confirms every hold there now, or asks for it back, also one with its own lease. */
+  /** Another server is in charge: confirms or reclaims every hold there now, also those with an explicit lease. */
   confirmAll(): void {
     const now = this.#runtime.clock.now();
     for (const tenure of this.#runtime.tenures) {
@@ -135,10 +135,10 @@ export class Watchdog {
     const leased: Tenure[] = [];
     let taken = 0;
     for (const tenure of this.#due) {
-      // The rest follows at once, in a turn of its own.
+      // The rest follows at once, in the next turn.
       if (tenure.renewalDueAt > dueBy || taken === SLICE) break;
       taken += 1;
-      // After a blocked event loop this may run before the tenure's own timer: what is over stays over.
+      // After a blocked event loop this may run before the tenure's own timer: a late tenure is lost.
       if (!tenure.checkDeadline(leaseNow)) continue;
       if (tenure.renewalPlace !== undefined) this.#due.remove(tenure.renewalPlace);
       this.#renewing.add(tenure);
@@ -160,7 +160,7 @@ export class Watchdog {
         for (let i = 0; i < due.length; i += BATCH) void this.#renew(renew, due.slice(i, i + BATCH));
       }
     }
-    // Nothing is added to a lease of its own: what is left of it is confirmed.
+    // An explicit lease is not prolonged: the server confirms what is left of it.
     for (const tenure of leased) void this.#renew(tenure.protocol.renew, [tenure]);
   }
 
@@ -184,7 +184,7 @@ export class Watchdog {
         tenures = tenures.filter((tenure) => this.#renewing.has(tenure) && tenure.checkDeadline());
         for (const tenure of tenures) this.#tellRisk(tenure, error);
         if (tenures.length > 1 && (classify(error) === 'refused' || isSlotMoving(error))) {
-          // One key the server refuses must not take the others with it, nor must one that has moved already.
+          // A key that the server refuses, or that has moved already, must not fail the others.
           for (const tenure of tenures) void this.#renew(renew, [tenure]);
           return;
         }
@@ -200,7 +200,7 @@ export class Watchdog {
     const owners = tenures.map((tenure) => tenure.owner);
     const counts = tenures.map((tenure) => tenure.count);
     const [first] = tenures;
-    // One of several has become one with a lease of its own meanwhile: the others need theirs.
+    // A tenure in a batch may have got an explicit lease meanwhile: the others need the full lease.
     const isLeased = tenures.length === 1 && first?.isRenewed === false;
     const leaseMs = isLeased ? first.leaseLeftMs : this.#leaseMs;
     for (const tenure of tenures) tenure.asked(sentAt, leaseMs);
@@ -213,7 +213,7 @@ export class Watchdog {
       } else if (this.#renewing.has(tenure)) missing.push(tenure);
       // A tenure released meanwhile is rightly gone from the server.
     }
-    // Those that stay unanswered are renewed again, and then found missing again.
+    // After an unanswered reclaim, the batch is renewed again and the tenure found missing again.
     await Promise.all(missing.map((tenure) => tenure.reclaim().then(() => this.#settled(tenure))));
   }
 

@@ -1,8 +1,8 @@
 /**
- * The typed doorway to one Lua script: named keys and arguments in, a tagged union out.
+ * The typed interface to one Lua script: named keys and arguments in, a tagged union out.
  *
- * `generated.ts` describes every script; positions come from there and are never typed by hand. What an
- * error of the server means is decided elsewhere: all but NOSCRIPT pass through untouched.
+ * `generated.ts` describes every script; positions come from there and are never typed by hand. Errors of the server
+ * other than NOSCRIPT pass through unchanged: their meaning is decided elsewhere.
  */
 import type { Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
 import { OutcomeUnknownError } from '../errors.ts';
@@ -12,7 +12,7 @@ type FieldType = 'integer' | 'string' | 'string?' | 'integer...' | 'string...';
 type FieldValue = number | string | null | (number | string)[];
 type Fields = readonly (readonly [name: string, type: FieldType])[];
 
-/** What the generator knows about a script. */
+/** The generator's description of a script. */
 export interface ScriptDescriptor<Keys, Args, Reply extends { status: string }> {
   /** Folder and file below `lua/`, as in `lock/acquire`. */
   readonly name: string;
@@ -23,9 +23,9 @@ export interface ScriptDescriptor<Keys, Args, Reply extends { status: string }> 
   readonly args: (args: Args) => ScriptArgument[];
   /** The fields that follow each status word. */
   readonly replies: Readonly<Record<Reply['status'], Fields>>;
-  /** The reply that travels as nil. */
+  /** The reply that is sent as nil. */
   readonly nil?: Reply['status'];
-  /** The reply that travels as its only field, an integer. */
+  /** The reply that is sent as its only field, an integer. */
   readonly integer?: Reply['status'];
 }
 
@@ -65,12 +65,12 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   }
 
   /**
-   * Runs the script by its SHA-1, by its source when the server does not know it yet.
+   * Runs the script by its SHA-1, or by its source if the server does not have it yet.
    *
-   * Rejects with an OutcomeUnknownError for a reply that the script does not declare: inside a MULTI of the user's it
-   * is QUEUED, and the script runs later; with the driver's own error otherwise.
+   * Rejects with an OutcomeUnknownError for a reply that the script does not declare: inside a user's MULTI the reply
+   * is QUEUED, and the script runs later. Otherwise it rejects with the driver's error.
    *
-   * @throws TypeError, before anything is sent, for a number that is no safe integer
+   * @throws TypeError, before anything is sent, for a number that is not a safe integer
    */
   run(driver: ScriptRunner, keys: Keys, args: Args): Promise<Reply> {
     const keyList = this.#keys(keys);
@@ -113,20 +113,20 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   }
 }
 
-/** Makes a script out of its description; the type parameters are written by the generator. */
+/** Makes a script from its description; the generator writes the type parameters. */
 export function defineScript<Keys, Args, Reply extends { status: string }>(
   descriptor: ScriptDescriptor<Keys, Args, Reply>,
 ): Script<Keys, Args, Reply> {
   return new Script(descriptor);
 }
 
-/** A number as scripts take it. */
+/** Encodes a number for a script. */
 export function integer(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   throw new TypeError(`A script takes safe integers, not ${value}`);
 }
 
-/** A time as scripts take it: with less than 1, an expiry would delete what it is given to. */
+/** Encodes a time for a script: an expiry of less than 1 would delete the key. */
 export function ms(value: number): string {
   if (Number.isSafeInteger(value) && value >= 1) return String(value);
   throw new TypeError(`A script takes whole milliseconds from 1 on, not ${value}`);
@@ -136,7 +136,7 @@ function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-/** Undefined stands for a value of the wrong type. */
+/** Returns undefined for a value of the wrong type. */
 function decodeField(
   value: ScriptReply | undefined,
   type: 'integer' | 'string' | 'string?',

@@ -1,12 +1,12 @@
 /**
- * Where events leave the process's own business: one diagnostics channel for every client.
+ * Publishes the events of all clients on one diagnostics channel.
  *
- * Subscribe with `diagnostics_channel.subscribe('holdfast', …)`; nothing is built when nobody does.
+ * Subscribe with `diagnostics_channel.subscribe('holdfast', …)`; without subscribers no message is built.
  */
 import { channel } from 'node:diagnostics_channel';
 import type { ClientEvents } from '../events.ts';
 
-/** What is published on the `holdfast` diagnostics channel. */
+/** A message on the `holdfast` diagnostics channel. */
 export type Diagnostic = {
   [Name in keyof ClientEvents]: {
     readonly clientId: string;

@@ -1,5 +1,5 @@
 /**
- * The listeners of one client. What a listener throws changes nothing for the client.
+ * The listeners of one client. An exception in a listener does not affect the client.
  */
 import { OptionError } from '../errors.ts';
 import { CLIENT_EVENTS, type ClientEvents } from '../events.ts';
@@ -7,7 +7,7 @@ import { CLIENT_EVENTS, type ClientEvents } from '../events.ts';
 export type Listener<Name extends keyof ClientEvents> = (payload: ClientEvents[Name]) => void;
 
 export class Listeners {
-  /** Whether each is called once only. */
+  /** The value: called only once. */
   readonly #byEvent = new Map<keyof ClientEvents, Map<Listener<never>, boolean>>();
 
   add<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>, { once = false } = {}): void {
@@ -18,7 +18,7 @@ export class Listeners {
     this.#of(event).delete(listener);
   }
 
-  /** @throws OptionError for a name that no event has: its listener would never be called */
+  /** @throws OptionError for an unknown event name: its listener would never be called */
   #of(event: keyof ClientEvents): Map<Listener<never>, boolean> {
     if (!CLIENT_EVENTS.includes(event)) {
       throw new OptionError(`There is no event "${String(event)}"; there are ${CLIENT_EVENTS.join(', ')}`);
@@ -31,7 +31,7 @@ export class Listeners {
   emit<Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]): void {
     const listeners = this.#byEvent.get(event);
     if (event === 'warning' && !listeners?.size) {
-      // Nobody listens: a warning that nobody sees would be none.
+      // Without a listener the warning would be lost.
       const { code, message } = payload as ClientEvents['warning'];
       process.emitWarning(message, { type: 'HoldfastWarning', code });
     }
@@ -40,7 +40,7 @@ export class Listeners {
       try {
         (listener as Listener<Name>)(payload);
       } catch (error) {
-        // The runtime is in the middle of something; a listener's mistake must not change how it goes on.
+        // An exception in a listener must not interrupt the runtime's current step.
         process.emitWarning(error instanceof Error ? error : String(error));
       }
     }

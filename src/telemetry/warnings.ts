@@ -1,19 +1,19 @@
 /**
- * What has been warned of and still stands: nothing is said twice, and whoever asks how things are hears it again.
+ * The warnings that currently apply. Each is reported once; health checks list them again.
  */
 import type { ClientEvents, WarningCode } from '../events.ts';
 
 export class Warnings {
   readonly #standing = new Map<WarningCode, ClientEvents['warning']>();
 
-  /** Answers whether it is news; from here on it is not. */
+  /** Returns whether the warning is new, and remembers it. */
   isNews(warning: ClientEvents['warning']): boolean {
     if (this.#standing.has(warning.code)) return false;
     this.#standing.set(warning.code, warning);
     return true;
   }
 
-  /** It is so no more: should it be so again, that is news. */
+  /** The warning no longer applies: if it occurs again, it is new. */
   forget(code: WarningCode): void {
     this.#standing.delete(code);
   }

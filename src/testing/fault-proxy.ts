@@ -1,60 +1,60 @@
 /**
- * A TCP proxy in front of a server whose faults a test switches on and off while it runs.
+ * A TCP proxy in front of a server. A test switches its faults on and off at run time.
  *
- * Faults of the network (black hole, refusal, delay, cut writes) last until `heal()`; faults of a single
- * request (`holdRequest`, `swallowReply`) last until one has matched. What happens to the bytes of one
- * connection is in `proxy-link.ts`.
+ * Network faults (black hole, refusal, delay, fragments) last until `heal()`; faults of a single request
+ * (`holdRequest`, `swallowReply`) last until one request has matched. `proxy-link.ts` handles the bytes of one
+ * connection.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { findFreePort, LOOPBACK } from '../embedded/free-port.ts';
 import { ProxyLink } from './proxy-link.ts';
 import { type HeldRequest, HoldRule, type RequestMatch, SwallowRule } from './proxy-rules.ts';
 
-/** What `swallowReply` can be told. */
+/** The options of `swallowReply`. */
 export interface SwallowReplyOptions {
-  /** What becomes of the connection: reset (the default), or open and silent until `heal()`. */
+  /** What happens to the connection: reset (the default), or open and silent until `heal()`. */
   readonly after?: 'reset' | 'silence';
   /** How many replies to swallow; one by default. */
   readonly count?: number;
-  /** Lifts the rule when it aborts; what the rule has not swallowed by then passes. */
+  /** Lifts the rule when it aborts; later replies pass. */
   readonly signal?: AbortSignal;
 }
 
 /** A running fault proxy. */
 export interface FaultProxy extends AsyncDisposable {
-  /** `redis://127.0.0.1:<port>`: where clients connect instead of to the server. */
+  /** `redis://127.0.0.1:<port>`: clients connect here instead of to the server. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** How many client connections are open now. */
+  /** The number of client connections open now. */
   readonly connections: number;
-  /** How many client connections were ever accepted. */
+  /** The number of client connections ever accepted. */
   readonly accepted: number;
-  /** Accepts connections and swallows every byte in both directions, of existing connections too. */
+  /** Accepts connections and swallows every byte in both directions, on existing connections too. */
   blackhole(): void;
-  /** Silences the existing connections that have ever sent a matching request; others are left alone. */
+  /** Silences the existing connections that have ever sent a matching request; the others continue. */
   blackholeWhere(match: RequestMatch): void;
   /** Resets every connection and refuses new ones. Resolves when the port is closed. */
   refuse(): Promise<void>;
-  /** Delivers everything this much later, both ways; 0 for no delay. */
+  /** Delays everything by this much, in both directions; 0 for no delay. */
   delay(delayMs: number): void;
-  /** Cuts every write into pieces of this many bytes; 0 for whole writes. */
+  /** Splits every write into pieces of this many bytes; 0 for whole writes. */
   fragment(bytes: number): void;
-  /** Resets every connection now; new ones are welcome. */
+  /** Resets every connection now; accepts new ones. */
   dropConnections(): void;
   /**
-   * Ends black hole, refusal, delay and cutting. A connection that lost bytes meanwhile is reset, because
-   * no TCP stream goes on with a hole in it. Rules for single requests stay.
+   * Ends black hole, refusal, delay and fragments. Resets a connection that lost bytes meanwhile, because a TCP stream
+   * cannot continue with a gap. Rules for single requests stay.
    */
   heal(): Promise<void>;
   /**
-   * Forwards the next matching request, waits for the server's reply, which proves that it was executed,
-   * and keeps it from the client. Resolves when that has happened; rejects when the rule is lifted before.
+   * Forwards the next matching request, waits for the server's reply, which proves that the request was executed, and
+   * withholds it from the client. Resolves when that has happened; rejects when the rule is lifted before.
    */
   swallowReply(match: RequestMatch, options?: SwallowReplyOptions): Promise<void>;
   /** Holds back the next matching request, and everything behind it on its connection, until released. */
   holdRequest(match: RequestMatch): HeldRequest;
-  /** Drops every connection, and what is held, and closes the port. Idempotent. */
+  /** Drops every connection and every held request, and closes the port. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -150,7 +150,7 @@ class RunningProxy implements FaultProxy {
 
   swallowReply(match: RequestMatch, options: SwallowReplyOptions = {}): Promise<void> {
     const rule = new SwallowRule(match, options.after ?? 'reset', options.count ?? 1);
-    // Every request is held against every rule: those that are over would add up.
+    // Every request is compared with every rule: finished rules would accumulate.
     this.swallows = [...this.swallows.filter(({ isOver }) => !isOver), rule];
     const lift = () => rule.abandon('lifted');
     const forget = () => options.signal?.removeEventListener('abort', lift);
@@ -184,8 +184,8 @@ class RunningProxy implements FaultProxy {
 }
 
 /**
- * Starts a fault proxy on a free port of 127.0.0.1 in front of a server. Where it leads is looked up for every
- * connection: change the target, drop the connections, and clients find another server at the same address.
+ * Starts a fault proxy on a free port of 127.0.0.1 in front of a server. It reads the target for every connection:
+ * change the target, drop the connections, and clients find another server at the same address.
  *
  * @example
  * ```ts

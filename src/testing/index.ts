@@ -1,6 +1,6 @@
 /**
- * The test kit: real servers to test against, a proxy that breaks the network between, a recorder of what processes do
- * with locks, and a checker that judges it.
+ * The test kit: real servers, a proxy that injects network faults, a recorder of what processes do with locks, and a
+ * checker of the recorded history.
  *
  * @packageDocumentation
  */

@@ -1,12 +1,12 @@
 /**
- * One direction of a proxied connection: hands bytes on late, or in pieces, but always in order.
+ * One direction of a proxied connection: delivers bytes late, or in pieces, but always in order.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** Read again for every delivery, so that a change takes effect on open connections. */
+/** Read again for every delivery, so that a change affects open connections. */
 export interface Pace {
   delayMs: number;
-  /** The size of the pieces; 0 for no cutting. */
+  /** The size of the pieces; 0 for whole writes. */
   fragmentBytes: number;
 }
 
@@ -30,7 +30,7 @@ export class PacedPipe {
     else this.#add(bytes);
   }
 
-  /** Finishes once everything sent before has been delivered. */
+  /** Ends after everything sent before has been delivered. */
   end(): void {
     this.#add(null);
   }

@@ -1,8 +1,8 @@
 /**
- * One client connection through the fault proxy, and the connection to the server that belongs to it.
+ * One client connection through the fault proxy, with its connection to the server.
  *
- * It reads requests and replies as they pass, so that rules can pick single ones; whatever is not RESP
- * (TLS, replication) is passed on unread. Which faults are switched on is decided in `fault-proxy.ts`.
+ * It parses passing requests and replies, so that rules can select single ones; data that is not RESP (TLS,
+ * replication) passes unparsed. `fault-proxy.ts` decides which faults are active.
  */
 import { connect, type Socket } from 'node:net';
 import { type Pace, PacedPipe } from './paced-pipe.ts';
@@ -10,16 +10,16 @@ import { type HoldRule, matchesRequest, type RequestMatch, type SwallowRule } fr
 import { ReplyTracker } from './reply-tracker.ts';
 import { type Frame, RespStream } from './resp.ts';
 
-/** What a link asks its proxy. */
+/** What a link needs from its proxy. */
 export interface LinkContext {
   readonly pace: Pace;
   readonly holds: readonly HoldRule[];
   readonly swallows: readonly SwallowRule[];
-  /** Both ends are gone. */
+  /** Both ends are closed. */
   onFinished(link: ProxyLink): void;
 }
 
-/** After these the server's side is a stream of its own, no longer replies. */
+/** After these commands the server sends a stream instead of replies. */
 const LEAVES_PROTOCOL = /^(PSYNC|SYNC|MONITOR)$/;
 const REMEMBERED_REQUESTS = 1_000;
 const ASTERISK = '*'.charCodeAt(0);
@@ -37,7 +37,7 @@ export class ProxyLink {
   #isUnread = false;
   #isSilent: boolean;
   #hasLostBytes = false;
-  /** Requests held back, the client's end among them as null; undefined when nothing is held. */
+  /** Requests held back; null is the client's end. Undefined when nothing is held. */
   #held: (Buffer | null)[] | undefined;
 
   /** Without a target the link is silent from the start: a connection accepted into a black hole. */
@@ -66,20 +66,20 @@ export class ProxyLink {
     this.#isSilent = true;
   }
 
-  /** Lets bytes pass again. A link that lost some cannot go on, because TCP has no holes: it is reset. */
+  /** Lets bytes pass again. Resets a link that lost bytes, because TCP cannot continue with a gap. */
   heal(): void {
     if (!this.#isSilent) return;
     this.#isSilent = false;
     if (this.#hasLostBytes || this.#upstream === undefined) this.destroy();
   }
 
-  /** Resets the client's end. The server's end goes too, unless it still has a held request to deliver. */
+  /** Resets the client's end, and the server's end too, unless it still has a held request to deliver. */
   reset(): void {
     this.#client.resetAndDestroy();
     if (this.#held === undefined) this.#upstream?.destroy();
   }
 
-  /** Resets the client's end and drops the server's, with whatever is held. */
+  /** Resets the client's end and drops the server's, with all held requests. */
   destroy(): void {
     this.#held = undefined;
     this.reset();
@@ -88,7 +88,7 @@ export class ProxyLink {
   #listen(socket: Socket, onData: (chunk: Buffer) => void, toOther: PacedPipe): void {
     socket.setNoDelay(true);
     socket.on('data', onData);
-    // A close follows every error, and says enough.
+    // A close follows every error, and is enough.
     socket.on('error', () => {});
     socket.on('close', () => {
       if (this.#isSilent) this.#hasLostBytes = true;
@@ -152,7 +152,7 @@ export class ProxyLink {
     }
   }
 
-  /** From here on bytes are passed on as they come, starting with those waiting to become whole values. */
+  /** From here on bytes pass unparsed, starting with those of incomplete values. */
   #stopReading(): void {
     this.#isUnread = true;
     this.#forward(this.#requests.rest);
@@ -195,7 +195,7 @@ export class ProxyLink {
     }
   }
 
-  /** False when the connection is over for the client, and what is behind this frame with it. */
+  /** False if the client's connection is over, so that later frames are dropped. */
   #onReply(frame: Frame): boolean {
     const { tag: swallow, completesReply } = this.#tracker.sort(frame);
     if (swallow === undefined) {

@@ -1,27 +1,26 @@
 /**
- * What the fault proxy does to single requests: hold one back, swallow the reply of one.
+ * The fault proxy's rules for single requests: hold one back, or swallow the reply of one.
  *
- * A rule is claimed by the first request it matches, so that a repeat of the same command on another
- * connection passes.
+ * The first matching request claims a rule, so a repeat of the same command on another connection passes.
  */
 
 /**
- * Picks requests by their text: the command's arguments joined by spaces, its name in capitals, as in
- * `EVALSHA <sha1> 1 my-lock …`. A string matches where it is contained.
+ * Selects requests by their text: the command's arguments joined by spaces, its name in capitals, as in `EVALSHA <sha1>
+ * 1 my-lock …`. A string matches if the text contains it.
  */
 export type RequestMatch = string | RegExp;
 
 /** Whether a request's text matches. */
 export function matchesRequest(text: string, match: RequestMatch): boolean {
-  // search() ignores the state that test() keeps in a global expression.
+  // Unlike test(), search() ignores the state of a global expression.
   return typeof match === 'string' ? text.includes(match) : text.search(match) !== -1;
 }
 
-/** A request held back, or about to be. */
+/** A request that is held back, or will be. */
 export interface HeldRequest {
   /** Resolves when a request has matched and is held; rejects when the proxy is closed before. */
   readonly held: Promise<void>;
-  /** Delivers the request and everything behind it, even if the client has gone. Lifts the rule otherwise. */
+  /** Delivers the request and everything behind it, even if the client is gone. Lifts the rule if none has matched. */
   release(): void;
 }
 
@@ -32,7 +31,7 @@ function deferred() {
     resolve = onResolve;
     reject = onReject;
   });
-  // A test that has no use for the promise must not fail by it.
+  // A test that does not use the promise must not fail because of it.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }
@@ -52,7 +51,7 @@ export class HoldRule implements HeldRequest {
     return this.#isOver;
   }
 
-  /** Whether the rule wants this request; if so, `deliver` is called on release. */
+  /** Whether the rule claims this request; if so, `deliver` is called on release. */
   claim(text: string, deliver: () => void): boolean {
     if (this.#isOver || !matchesRequest(text, this.match)) return false;
     this.#isOver = true;
@@ -106,7 +105,7 @@ export class SwallowRule {
     if (this.#unswallowed === 0) this.#deferred.resolve();
   }
 
-  /** Wants no further request. A reply that is on its way is still swallowed. */
+  /** Claims no further request. A pending reply is still swallowed. */
   abandon(why: 'closed' | 'lifted'): void {
     this.#unclaimed = 0;
     const what = why === 'closed' ? 'proxy was closed' : 'rule was lifted';

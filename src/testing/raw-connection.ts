@@ -1,13 +1,13 @@
 /**
- * One plain connection to a server that sends exactly the commands it is given.
+ * One plain connection to a server that sends exactly the given commands.
  *
- * For tests that play another client, byte by byte: no reconnect, no retry, no pool, RESP2.
+ * For tests that imitate another client, byte by byte: no reconnect, no retry, no pool, RESP2.
  */
 import { connect, type Socket } from 'node:net';
 import { ReplyTracker } from './reply-tracker.ts';
 import { encodeCommand, type RawArgument, RawError, type RawReply, RespStream } from './resp.ts';
 
-/** A message a server pushed to a subscriber. */
+/** A message that a server pushed to a subscriber. */
 export interface RawMessage {
   readonly channel: string;
   readonly message: string;
@@ -54,7 +54,7 @@ export class RawConnection implements AsyncDisposable {
     });
   }
 
-  /** Opens a connection; rejects when there is none to be had. */
+  /** Opens a connection; rejects if that fails. */
   static connect(host: string, port: number): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
       const socket = connect({ host, port });
@@ -71,7 +71,7 @@ export class RawConnection implements AsyncDisposable {
     return this.#failure === undefined && !this.#socket.destroyed;
   }
 
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed, by either side. */
   get closed(): Promise<void> {
     return this.#closed;
   }
@@ -93,13 +93,13 @@ export class RawConnection implements AsyncDisposable {
     await this.command('SUBSCRIBE', ...channels);
   }
 
-  /** Calls `listener` for every message from now on; returns what stops it. */
+  /** Calls `listener` for every message from now on; returns a function that stops it. */
   onMessage(listener: (message: RawMessage) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves with the next message that arrives; rejects when the connection goes first. */
+  /** Resolves to the next message; rejects if the connection ends first. */
   nextMessage(): Promise<RawMessage> {
     return new Promise((resolve, reject) => {
       const stop = this.onMessage((message) => {
@@ -110,13 +110,13 @@ export class RawConnection implements AsyncDisposable {
     });
   }
 
-  /** Lets the process end while this connection is open, unless a command is under way. */
+  /** Lets the process exit while this connection is open, unless a command is pending. */
   unref(): void {
     this.#isUnref = true;
     if (this.#pending.size === 0) this.#socket.unref();
   }
 
-  /** Ends the connection; commands still under way are rejected. Idempotent. */
+  /** Closes the connection; pending commands are rejected. Idempotent. */
   close(): Promise<void> {
     this.#socket.destroy();
     return this.#closed;

@@ -1,7 +1,7 @@
 /**
- * Knows which reply of a server belongs to which request of its client, on one connection.
+ * Matches the replies of a server to the requests of its client, on one connection.
  *
- * Replies come in the order of the requests; messages to subscribers come in between and belong to none.
+ * Replies come in the order of the requests; messages to subscribers come in between and belong to no request.
  */
 import { type Frame, RawError, type RawReply } from './resp.ts';
 
@@ -13,7 +13,7 @@ interface Awaited<Tag> {
   repliesLeft: number;
 }
 
-/** What a frame from the server is: a message, or a part or the end of the reply to a request. */
+/** The role of a frame from the server: a message, or a part or the end of the reply to a request. */
 interface Sorted<Tag> {
   readonly tag: Tag | undefined;
   readonly completesReply: boolean;
@@ -26,7 +26,7 @@ export class ReplyTracker<Tag> {
   request(args: readonly RawReply[], tag: Tag): void {
     const isSubscription = SUBSCRIPTION.test(String(args[0]));
     if (isSubscription) this.#hasSubscribed = true;
-    // SUBSCRIBE and its kin are answered once per channel.
+    // SUBSCRIBE and related commands are answered once per channel.
     this.#awaited.push({ tag, repliesLeft: isSubscription ? Math.max(1, args.length - 1) : 1 });
   }
 
@@ -42,8 +42,8 @@ export class ReplyTracker<Tag> {
   #isPush({ type, value }: Frame): boolean {
     if (!Array.isArray(value)) return false;
     const kind = String(value[0]);
-    // RESP3 marks pushes, and sends confirmations of subscriptions as such. In RESP2 a message is an
-    // array like any other, but only a connection that subscribed can get one.
+    // RESP3 marks pushes, and sends confirmations of subscriptions as pushes. In RESP2 a message is an ordinary array,
+    // but only a connection that subscribed can receive one.
     return type === '>' ? !SUBSCRIPTION.test(kind) : this.#hasSubscribed && MESSAGE.test(kind);
   }
 }

@@ -1,22 +1,21 @@
 /**
- * The Redis wire protocol, as far as tests need it: writes commands, reads values of RESP2 and RESP3.
+ * The Redis protocol, as far as tests need it: writes commands, reads values of RESP2 and RESP3.
  *
- * Reading is by whole values out of a buffer; keeping the bytes of an unfinished one is left to
- * `RespStream` and its callers.
+ * Reads whole values from a buffer; `RespStream` and its callers keep the bytes of an incomplete value.
  */
 
 /** An argument of a raw command; text travels as UTF-8. */
 export type RawArgument = string | number | Buffer;
 
-/** What a server can answer. Bulk strings come as UTF-8 text, a map as a flat array of keys and values. */
+/** A server's reply. Bulk strings become UTF-8 text, a map a flat array of keys and values. */
 export type RawReply = string | number | boolean | null | RawReply[] | RawError;
 
-/** An error a server answered with; the message is the server's text. */
+/** An error reply; the message is the server's text. */
 export class RawError extends Error {
   override readonly name = 'RawError';
 }
 
-/** One value together with the bytes it came in. */
+/** One value and its bytes. */
 export interface Frame {
   /** The type byte as a character: `*` array, `$` bulk string, `>` push … */
   readonly type: string;
@@ -24,7 +23,7 @@ export interface Frame {
   readonly bytes: Buffer;
 }
 
-/** The bytes of a command as clients send it: an array of bulk strings. */
+/** Encodes a command as clients send it: an array of bulk strings. */
 export function encodeCommand(args: readonly RawArgument[]): Buffer {
   const parts: Buffer[] = [Buffer.from(`*${args.length}\r\n`)];
   for (const arg of args) {
@@ -63,7 +62,7 @@ function readBulk(buffer: Buffer, type: string, from: number, length: number): P
   return { value: type === '!' ? new RawError(text) : text, end };
 }
 
-/** Reads the value that starts at `at`; undefined when it is not complete yet, throws when it is no RESP. */
+/** Reads the value that starts at `at`; undefined if it is incomplete. Throws if it is not RESP. */
 function readValue(buffer: Buffer, at: number): Parsed | undefined {
   const lineEnd = buffer.indexOf('\r\n', at, 'latin1');
   if (lineEnd < 0) return undefined;
@@ -94,7 +93,7 @@ function readValue(buffer: Buffer, at: number): Parsed | undefined {
     case '%':
       return readItems(buffer, end, 2 * toLength(line));
     case '|': {
-      // An attribute is a map that decorates the value behind it.
+      // An attribute is a map that decorates the value after it.
       const attributes = readItems(buffer, end, 2 * toLength(line));
       return attributes === undefined ? undefined : readValue(buffer, attributes.end);
     }
@@ -103,16 +102,16 @@ function readValue(buffer: Buffer, at: number): Parsed | undefined {
   }
 }
 
-/** Cuts a byte stream, whichever way it is split into chunks, into whole values. */
+/** Splits a byte stream, in chunks of any size, into whole values. */
 export class RespStream {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The bytes not yielded yet: an unfinished value, or what could not be read. */
+  /** The bytes not yielded yet: an incomplete value, or bytes that are not RESP. */
   get rest(): Buffer {
     return this.#rest;
   }
 
-  /** Adds a chunk and yields every value that is complete with it. Throws on bytes that are not RESP. */
+  /** Adds a chunk and yields every value that it completes. Throws on bytes that are not RESP. */
   *push(chunk: Buffer): Generator<Frame, void, undefined> {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     while (this.#rest.length > 0) {

@@ -1,4 +1,4 @@
-/** Finds a server program on this machine, and what its version allows. */
+/** Finds a server program on this machine, and its version. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -15,7 +15,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The path of `redis-server` or `valkey-server` on PATH, or null when there is neither. */
+/** The path of `redis-server` or `valkey-server` on PATH; null if there is neither. */
 export function findServerBinary(): string | null {
   const { PATH = '' } = process.env;
   const folders = PATH.split(delimiter).filter((folder) => folder !== '');

@@ -1,8 +1,8 @@
 /**
  * One run of a server program: its command line, its readiness, its signals, its end.
  *
- * A watcher process ends it when this process dies without a chance to clean up, as test workers do.
- * Ports, folders and restarts are decided in `server.ts`.
+ * A watcher process ends it when this process dies without a chance to clean up, as test workers do. `server.ts`
+ * decides on ports, folders and restarts.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,17 +14,17 @@ import { waitForPing } from '../embedded/ping.ts';
 import { RawConnection } from './raw-connection.ts';
 import { majorVersion } from './server-binary.ts';
 
-/** What a run needs to know. */
+/** The parameters of a run. */
 interface ServerRun {
   readonly binary: string;
   readonly port: number;
   readonly dir: string;
-  /** Whether the folder goes with the process when this one dies. */
+  /** Whether the watcher removes the folder when this process dies. */
   readonly isTemporary: boolean;
   readonly args: readonly string[];
 }
 
-/** Somebody else listens on the port. */
+/** Another process listens on the port. */
 export class PortTakenError extends Error {}
 
 const READY_WITHIN_MS = 10_000;
@@ -40,8 +40,8 @@ async function commandLine(run: ServerRun): Promise<string[]> {
 }
 
 /**
- * A shell that waits for its stdin to end, which happens when this process ends in whatever way, and
- * then kills the server. In a session of its own, so that Ctrl-C does not reach it.
+ * A shell that waits for its stdin to end, which happens when this process ends in any way, and then kills the server.
+ * It runs in a separate session, so that Ctrl-C does not reach it.
  */
 function watchOver(pid: number, run: ServerRun): ChildProcess {
   const script = 'read -r _; kill -9 "$1"; [ -z "$2" ] || rm -rf -- "$2"';
@@ -74,7 +74,7 @@ export class ServerProcess {
     }
   }
 
-  /** Starts the program; resolves when this very process answers on its port. */
+  /** Starts the program; resolves when this process, and no other, answers on its port. */
   static async start(run: ServerRun): Promise<ServerProcess> {
     const child = spawn(run.binary, await commandLine(run), { stdio: ['ignore', 'pipe', 'pipe'] });
     await once(child, 'spawn');
@@ -104,7 +104,7 @@ export class ServerProcess {
 
   async pause(): Promise<void> {
     this.#child.kill('SIGSTOP');
-    // The signal returns before every thread has stopped, and a test counts on silence from here on.
+    // The signal returns before every thread has stopped, but a test relies on silence from here on.
     if (process.platform !== 'linux') return;
     while (this.#isAlive && !(await this.#stateLine()).includes('T (stopped)')) await sleep(1);
   }
@@ -133,7 +133,7 @@ export class ServerProcess {
       if (this.#isAlive) throw error;
       throw this.#startFailure();
     }
-    // A server that lost its port to another one is about to end, and PING was answered by the other.
+    // A server that lost its port to another one is about to end, and the other one answered PING.
     const answering = await askPid(this.#run.port);
     if (answering !== undefined && answering !== this.pid) {
       throw new PortTakenError(`Process ${answering} answers on port ${this.#run.port}`);
@@ -146,7 +146,7 @@ export class ServerProcess {
   }
 }
 
-/** The process behind a port, as it says itself; undefined when it asks for a password first. */
+/** The process ID that the server on a port reports; undefined if it requires a password first. */
 async function askPid(port: number): Promise<number | undefined> {
   const connection = await RawConnection.connect(LOOPBACK, port);
   try {

@@ -1,8 +1,8 @@
 /**
  * Real server processes for tests: started on a free port, paused, killed, restarted.
  *
- * Data lives in a temporary folder, nothing is persisted unless the arguments say so. How a process is
- * started and watched is left to `server-process.ts`.
+ * Data is in a temporary folder; nothing is persisted unless the arguments say so. `server-process.ts` starts and
+ * watches the process.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,19 +13,19 @@ import type { RawArgument, RawReply } from './resp.ts';
 import { findServerBinary } from './server-binary.ts';
 import { PortTakenError, ServerProcess } from './server-process.ts';
 
-/** What `startServer` can be told. */
+/** The options of `startServer`. */
 export interface TestServerOptions {
-  /** Further arguments; they win over the defaults. A first one without dashes is a configuration file. */
+  /** Further arguments; they override the defaults. A first one without dashes is a configuration file. */
   readonly args?: readonly string[];
-  /** The port on 127.0.0.1. Without it a free one is chosen. */
+  /** The port on 127.0.0.1. By default a free one is chosen. */
   readonly port?: number;
-  /** The program to run. Without it the one that `findServerBinary` finds. */
+  /** The program to run. By default the one that `findServerBinary` finds. */
   readonly binary?: string;
-  /** The working folder, kept at the end. Without it a temporary one, removed at the end. */
+  /** The working folder, kept at the end. By default a temporary one, removed at the end. */
   readonly dir?: string;
 }
 
-/** A server process of a test's own. */
+/** A private server process of a test. */
 export interface TestServer extends AsyncDisposable {
   readonly kind: 'process';
   /** `redis://127.0.0.1:<port>` */
@@ -36,17 +36,17 @@ export interface TestServer extends AsyncDisposable {
   readonly pid: number;
   /** The working folder: where an AOF or RDB file would be. */
   readonly dir: string;
-  /** The end of what the server wrote to its log. */
+  /** The end of the server's log. */
   readonly log: string;
-  /** Freezes the process (SIGSTOP); resolves when it stands still. Connections stay open. */
+  /** Freezes the process (SIGSTOP); resolves when it has stopped. Connections stay open. */
   pause(): Promise<void>;
-  /** Lets a frozen process go on (SIGCONT). */
+  /** Continues a frozen process (SIGCONT). */
   resume(): Promise<void>;
-  /** Kills the process (SIGKILL); resolves when it is gone. */
+  /** Kills the process (SIGKILL); resolves when it has ended. */
   kill(): Promise<void>;
-  /** Kills the process if it runs and starts it anew on the same port, with its arguments and these. */
+  /** Kills the process if it runs and starts it again on the same port, with its arguments and these. */
   restart(extraArgs?: readonly string[]): Promise<void>;
-  /** Sends a raw command on a connection of the kit's own; an error reply rejects with the server's text. */
+  /** Sends a raw command on the kit's own connection; an error reply rejects with the server's text. */
   command(...args: [RawArgument, ...RawArgument[]]): Promise<RawReply>;
   /** Ends the process and removes its temporary folder. Idempotent. */
   close(): Promise<void>;
@@ -119,8 +119,8 @@ class OwnServer implements TestServer {
 }
 
 /**
- * Starts a real server process on 127.0.0.1 and resolves when it answers. It ends with `close()` or
- * with this process, however that ends, and does not keep this process alive.
+ * Starts a real server process on 127.0.0.1 and resolves when it answers. The server ends with `close()` or with this
+ * process, however that ends, and does not keep this process alive.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * What a Lua file may not do. Each check reports all it finds; none changes anything.
+ * The rules for Lua files. Each check reports all its errors; none changes anything.
  *
- * Keys, arguments and fragments are not in the file's own text, so in its syntax tree they are the variables
- * that it does not declare: known ones by the header, all others globals.
+ * Keys, arguments and fragments are not declared in the file's own text, so in its syntax tree they are free variables:
+ * those that the header declares, and the rest, which are globals.
  */
 import type { Chunk, Node } from 'luaparse';
 import { fragmentsOf, type LuaFile, type LuaFolder } from './files.ts';
@@ -10,7 +10,7 @@ import { GLOBALS } from './header.ts';
 import { checkReplies } from './replies.ts';
 import { type Call, firstArgument, isCall, isFree, lineOf, nameOf, nodesOf } from './syntax.ts';
 
-/** A fragment only declares: `local function`, and `local` constants for them. */
+/** A fragment contains only declarations: `local function`, and `local` constants for them. */
 export function checkFragment(file: LuaFile, folder: LuaFolder): void {
   const fragments = fragmentsOf(file, folder);
   if (file.chunk === undefined) return;
@@ -28,13 +28,13 @@ export function checkScript(file: LuaFile, folder: LuaFolder): void {
   const fragments = fragmentsOf(file, folder);
   if (file.chunk === undefined) return;
   checkPublish(file, file.chunk);
-  // With a fragment missing, each of its functions would be reported as an unknown global.
+  // If a fragment is missing, each of its functions would be reported as an unknown global.
   if (fragments === undefined) return;
   checkNames(file, file.chunk, fragments);
   checkReplies(file, file.chunk, fragments);
 }
 
-/** The names that a fragment gives to whoever includes it. */
+/** The names that a fragment declares for the files that include it. */
 function declaredNames(fragment: LuaFile): string[] {
   return (fragment.chunk?.body ?? []).flatMap((statement) => {
     if (statement.type === 'LocalStatement') return statement.variables.map(({ name }) => name);
@@ -74,7 +74,7 @@ function checkNames(file: LuaFile, chunk: Chunk, fragments: readonly LuaFile[]):
   for (const { name, line } of args) if (!used.has(name)) file.report(line, `argument ${name} is never used`);
 }
 
-/** Reports writes to what is not the file's own, and answers which identifiers are written to. */
+/** Reports assignments to variables that are not the file's own; returns the assigned identifiers. */
 function checkAssignments(file: LuaFile, chunk: Chunk, known: ReadonlyMap<string, string>): Set<Node> {
   const assigned = new Set<Node>();
   for (const node of nodesOf(chunk)) {
@@ -99,8 +99,8 @@ function checkAssignments(file: LuaFile, chunk: Chunk, known: ReadonlyMap<string
 }
 
 /**
- * A release must not fail because its caller may not publish. A command that is only known at run time may
- * be PUBLISH as well, and so may anything called through another name for `redis.call`.
+ * A release must not fail because its caller may not publish. A command that is only known at run time may be PUBLISH
+ * as well, and so may any call through another name for `redis.call`.
  */
 function checkPublish(file: LuaFile, chunk: Chunk): void {
   const callees = new Set<Node>();

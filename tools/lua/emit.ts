@@ -1,6 +1,6 @@
 /**
- * Writes the TypeScript of `src/scripts/generated.ts`: for each script its complete source, its SHA-1 and
- * its types. Expects files that passed the checks.
+ * Writes `src/scripts/generated.ts`: for each script its complete source, its SHA-1 and its types. Expects files that
+ * passed the checks.
  */
 import { createHash } from 'node:crypto';
 import { fragmentsOf, type LuaFile, type LuaFolder } from './files.ts';
@@ -33,7 +33,7 @@ export function emitScripts(folder: LuaFolder): string {
   return [FILE_HEADER + imports, ...fragments, ...scripts.map(emitScript)].join('\n');
 }
 
-/** A script as it is sent: one file, or two that run as one. */
+/** A script as sent: one file, or two that run as one. */
 interface Composed {
   readonly name: string;
   readonly summary: string;
@@ -54,7 +54,7 @@ function scriptOf(file: LuaFile, folder: LuaFolder): Composed {
 const GUARD = 'guard/check';
 const GUARD_PASSES = "return { 'settled' }\n";
 
-/** The script behind the guard's question, which ends it with an answer of its own while strangers are kept out. */
+/** The script behind the guard check, which returns the guard's own reply while new owners are kept out. */
 function behindGuard(own: Composed, folder: LuaFolder): Composed {
   const file = folder.scripts.find(({ name }) => name === GUARD);
   if (file === undefined) throw new Error(`${own.name} is to run behind ${GUARD}, which is missing`);
@@ -63,7 +63,7 @@ function behindGuard(own: Composed, folder: LuaFolder): Composed {
   return {
     name: own.name.replace('/', '/guarded-'),
     summary: `${own.summary} Behind the guard: strangers are kept out for a grace.`,
-    // In front: a list of its own comes last.
+    // First: a variadic parameter must be last.
     keys: [...guard.keys, ...own.keys],
     args: [...guard.args, ...own.args],
     replies: [...own.replies, ...guard.replies.filter(({ word }) => word !== 'settled')],
@@ -72,7 +72,7 @@ function behindGuard(own: Composed, folder: LuaFolder): Composed {
   };
 }
 
-/** `lib/raise-lease` is kept in `raiseLease`: once, however many scripts it is part of. */
+/** `lib/raise-lease` is emitted as `raiseLease`: once, however many scripts include it. */
 function fragmentName(name: string): string {
   return exportName(name.replace('lib/', ''));
 }
@@ -108,7 +108,7 @@ function literal(source: string): string {
   return `\`${source.replace(/[\\`]|\$\{/g, '\\$&')}\``;
 }
 
-/** Puts named values in their places. Only numbers are checked here: text is text, and options were checked before. */
+/** Puts named values in their positions. Checks only numbers: options were checked before, and any text is valid. */
 function encoder(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return '() => []';
   const items = parameters.map(({ name, type, variadic }) => {
@@ -119,7 +119,7 @@ function encoder(parameters: readonly Parameter[]): string {
   return `({ ${parameters.map(({ name }) => name).join(', ')} }) => [${items.join(', ')}]`;
 }
 
-/** Names for positions. */
+/** Binds names to positions. */
 function prologue(keys: readonly Parameter[], args: readonly Parameter[]): string {
   return [...bindAll('KEYS', keys), ...bindAll('ARGV', args)].map((line) => `${line}\n`).join('');
 }
@@ -133,7 +133,7 @@ function bindAll(table: string, parameters: readonly Parameter[]): string[] {
   const lines = fixed.length === 0 ? [] : [`local ${names} = ${values}`];
   for (const parameter of parameters.slice(fixed.length)) {
     const { name } = parameter;
-    // Not unpack, whose results must fit the C stack.
+    // Not unpack: its results must fit the C stack.
     const item = `${name}[i${fixed.length === 0 ? '' : ` - ${fixed.length}`}]`;
     const loop = `for i = ${fixed.length + 1}, #${table} do ${item} = ${read(parameter, 'i')} end`;
     lines.push(`local ${name} = {}`, loop);
@@ -141,13 +141,13 @@ function bindAll(table: string, parameters: readonly Parameter[]): string[] {
   return lines;
 }
 
-/** The code without its comments and the lines they leave empty. */
+/** The code without comments and without the lines they leave empty. */
 function compact(text: string): string {
   const chunk = parseLua(text);
   let code = '';
   let end = 0;
   for (const { range } of commentsOf(chunk)) {
-    // A blank in its place keeps apart what the comment kept apart.
+    // A blank replaces the comment, so that the tokens around it stay separate.
     code += `${text.slice(end, range[0])} ${'\n'.repeat(text.slice(...range).split('\n').length - 1)}`;
     end = range[1];
   }
@@ -169,7 +169,7 @@ function parametersType(parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return 'Record<string, never>';
   const types: Record<string, string> = { integer: 'number', ms: 'number', bytes: 'Buffer' };
   const members = parameters.map(({ name, type, variadic }) => {
-    // The type of a key is its type in Redis; here it is always a name.
+    // The type of a key is its Redis type; in TypeScript a key is always a string.
     const scalar = types[type] ?? 'string';
     return `${name}: ${variadic ? `readonly ${scalar}[]` : scalar}`;
   });

@@ -1,5 +1,5 @@
 /**
- * Reads the Lua folder: scripts in `<primitive>/<operation>.lua`, fragments in `lib/`, and who includes whom.
+ * Reads the Lua folder: scripts in `<primitive>/<operation>.lua`, fragments in `lib/`, and their includes.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,13 @@ import { parseLua, syntaxError } from './syntax.ts';
 export type Problem = { readonly path: string; readonly line: number; readonly message: string };
 
 export type LuaFile = {
-  /** As shown to people: `lua/lock/acquire.lua`. */
+  /** For display: `lua/lock/acquire.lua`. */
   readonly path: string;
   /** Without folder and extension: `lock/acquire`, `lib/now`. */
   readonly name: string;
   readonly text: string;
   readonly header: Header;
-  /** Undefined when the file has a syntax error. */
+  /** Undefined if the file has a syntax error. */
   readonly chunk: Chunk | undefined;
   readonly report: Report;
 };
@@ -28,7 +28,7 @@ export type LuaFolder = {
 
 const FILE_NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*\/[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
-/** Reads and parses every file; what is wrong with one is added to `problems`. */
+/** Reads and parses every file; adds errors to `problems`. */
 export function readLuaFolder(folder: string, problems: Problem[]): LuaFolder {
   const scripts: LuaFile[] = [];
   const fragments = new Map<string, LuaFile>();
@@ -69,9 +69,8 @@ function readLuaFile(name: string, text: string, problems: Problem[]): LuaFile {
 }
 
 /**
- * The fragments that a file needs, each once, those they need themselves first. Undefined when one of them
- * is missing, cannot be parsed or includes itself; unknown includes of `file` itself are reported here,
- * cycles by `checkCycles`.
+ * The fragments that a file needs, each once, in order of dependency. Undefined if one of them is missing, cannot be
+ * parsed or includes itself. Reports unknown includes of `file` itself; `checkCycles` reports cycles.
  */
 export function fragmentsOf(file: LuaFile, folder: LuaFolder): LuaFile[] | undefined {
   const ordered: LuaFile[] = [];
@@ -92,7 +91,7 @@ export function fragmentsOf(file: LuaFile, folder: LuaFolder): LuaFile[] | undef
   return sound ? ordered : undefined;
 }
 
-/** Reports each include cycle once, in the fragment that comes first in the alphabet. */
+/** Reports each include cycle once, in its alphabetically first fragment. */
 export function checkCycles(folder: LuaFolder): void {
   for (const start of folder.fragments.values()) {
     const seen = new Set<string>();

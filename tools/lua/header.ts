@@ -1,11 +1,11 @@
 /**
  * Reads the `---` header of a Lua file: its summary and its tags.
  *
- * Only the text of the header is judged here; whether the body keeps its promises is for `checks.ts`.
+ * Checks only the text of the header; `checks.ts` compares it with the body.
  */
 import { type Reply, readReplies } from './returns.ts';
 
-/** Says what is wrong in which line of the file at hand. */
+/** Reports an error in a line of the current file. */
 export type Report = (line: number, message: string) => void;
 
 export type Parameter = {
@@ -23,14 +23,14 @@ export type Header = {
   readonly keys: Parameter[];
   readonly args: Parameter[];
   readonly includes: Include[];
-  /** It is also made behind the guard's question. */
+  /** A guarded variant is generated too. */
   isGuarded: boolean;
   returns: { readonly line: number; readonly replies: readonly Reply[] } | undefined;
-  /** How many lines of the file are header. */
+  /** The number of header lines. */
   length: number;
 };
 
-/** What a script may use; everything else that is not declared is a mistake. */
+/** The globals that a script may use; any other undeclared name is an error. */
 export const GLOBALS: ReadonlySet<string> = new Set(
   (
     'redis cjson cmsgpack struct bit string table math tonumber tostring type pairs ipairs next select ' +
@@ -46,7 +46,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 );
 
 const KEY_TYPES = ['any', 'hash', 'list', 'set', 'stream', 'string', 'zset'];
-/** `ms` is a time of at least one millisecond: text for the script, which hands it on to commands as it is. */
+/** `ms` is a time of at least one millisecond: text in the script, which passes it to commands unchanged. */
 const ARGUMENT_TYPES = ['string', 'integer', 'ms', 'bytes'];
 
 const HEADER_LINE = /^---(?: ?| (.*))$/;

@@ -1,9 +1,9 @@
 /**
- * Checks what a script returns against its `@returns`: every way out is a declared reply, every declared
- * reply has a way out.
+ * Compares the replies of a script with its `@returns`: every return is a declared reply, and every declared reply is
+ * returned.
  *
- * A reply is followed through local variables and through calls of functions of this file and its fragments;
- * what cannot be followed (a reply that was stored and read back) is taken on trust.
+ * Follows a reply through local variables and through calls of functions of this file and its fragments; trusts what it
+ * cannot follow (a reply that was stored and read back).
  */
 import type { Chunk, Expression, FunctionDeclaration, TableConstructorExpression } from 'luaparse';
 import type { LuaFile } from './files.ts';
@@ -18,11 +18,11 @@ type Found = {
 
 type Scope = {
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-  /** What each variable of the script is ever given. */
+  /** All values assigned to each variable of the script. */
   readonly values: ReadonlyMap<string, readonly Expression[]>;
 };
 
-/** Reports replies that are not declared, declared replies that are never given, and ways out without any. */
+/** Reports undeclared replies, declared replies that are never returned, and paths without a reply. */
 export function checkReplies(file: LuaFile, chunk: Chunk, fragments: readonly LuaFile[]): void {
   const declared = new Map(file.header.returns?.replies.map((reply) => [reply.word, reply]));
   const scope = { functions: scopeFunctions(chunk, fragments), values: variableValues(chunk) };
@@ -53,7 +53,7 @@ export function checkReplies(file: LuaFile, chunk: Chunk, fragments: readonly Lu
     file.report(lastLine(chunk), 'the script can end without a return');
   }
 
-  // A stored reply may be one that only a fragment spells out.
+  // A stored reply may be one that only a fragment contains.
   for (const declaration of scope.functions.values()) {
     for (const found of followFunction(declaration, scope, new Set())) given.add(found.word);
   }
@@ -94,7 +94,7 @@ function isReply(value: Expression, scope: Scope): boolean {
   return name === 'redis.error_reply' || (name !== undefined && scope.functions.has(name));
 }
 
-/** What is no array: a word, a number, the answer of a command, or what a function makes of one. */
+/** Anything but an array: a word, a number, a command's reply, or a function's result from one. */
 function isBare(value: Expression, scope: Scope): boolean {
   if (value.type === 'TableConstructorExpression') return false;
   if (!isCall(value)) return true;

@@ -1,16 +1,16 @@
 /**
  * The small grammar of `@returns`: `{ 'word', field, field: type } | { 'word' } as nil`.
  *
- * A reply travels as an array that starts with its word. Two replies of a script that runs all the time may travel
- * bare: one without fields as nil, and one with a single integer as that.
+ * A reply is sent as an array that starts with its word. Two replies of a hot script may be sent bare: one without
+ * fields as nil, and one with a single integer as that integer.
  */
 
 export type Field = { readonly name: string; readonly type: string };
 
-/** How a reply travels that is not an array. */
+/** How a reply is sent that is not an array. */
 export type Bare = 'nil' | 'integer';
 
-/** One shape of a reply: its status word and what follows it. */
+/** One form of a reply: its status word and its fields. */
 export type Reply = { readonly word: string; readonly fields: readonly Field[]; readonly bare?: Bare };
 
 const FIELD_TYPES = ['integer', 'string', 'string?', 'integer...', 'string...'];
@@ -18,7 +18,7 @@ const SHAPE = /^\s*\{(.*)\}(?:\s+as\s+(nil|integer))?\s*$/;
 const WORD = /^'([a-z][A-Za-z0-9]*)'$/;
 const FIELD = /^([A-Za-z][A-Za-z0-9]*)(?:\s*:\s*(\S+))?$/;
 
-/** Reads the replies; what is wrong is reported and left out. */
+/** Reads the replies; reports invalid ones and leaves them out. */
 export function readReplies(text: string, report: (message: string) => void): Reply[] {
   const replies: Reply[] = [];
   for (const shape of text.split('|')) {

@@ -1,5 +1,5 @@
 /**
- * What luaparse tells about a Lua file, in the few questions that the checks ask.
+ * The queries on luaparse's syntax tree that the checks need.
  */
 import luaparse, {
   type CallExpression,
@@ -17,7 +17,7 @@ import luaparse, {
 
 export type Call = CallExpression | StringCallExpression | TableCallExpression;
 
-/** A comment with its place in the text; the published types leave the range out. */
+/** A comment with its position in the text; the published types omit the range. */
 export type PlacedComment = Comment & { readonly range: readonly [start: number, end: number] };
 
 /** Parses as Lua 5.1; a syntax error is thrown as `{ line, message }`. */
@@ -47,7 +47,7 @@ export function lineOf(node: Node): number {
   return node.loc?.start.line ?? 1;
 }
 
-/** Every node below and including this one, outside in; without what `skip` names. */
+/** This node and every node below it, outermost first; without those of type `skip`. */
 export function* nodesOf(node: Node, skip?: Node['type']): Generator<Node> {
   yield node;
   for (const [property, value] of Object.entries(node)) {
@@ -64,7 +64,7 @@ function isNode(value: unknown): value is Node {
   );
 }
 
-/** Whether the identifier is a variable that this file does not declare. Fields and table keys are none. */
+/** Whether the identifier is a variable that this file does not declare. Fields and table keys are not variables. */
 export function isFree(identifier: Identifier): boolean {
   return (identifier as Identifier & { isLocal?: boolean }).isLocal === false;
 }
@@ -89,7 +89,7 @@ export function firstArgument(call: Call): Expression | undefined {
   return call.type === 'StringCallExpression' ? call.argument : call.arguments;
 }
 
-/** The `return` statements of a body, without those of the functions inside it. */
+/** The `return` statements of a body, without those of nested functions. */
 export function returnsOf(body: readonly Statement[]): ReturnStatement[] {
   const found: ReturnStatement[] = [];
   for (const statement of body) {
@@ -112,7 +112,7 @@ export function functionsOf(chunk: Chunk): Map<string, FunctionDeclaration> {
   return found;
 }
 
-/** Whether every way through these statements ends in a `return`. */
+/** Whether every path through these statements ends in a `return`. */
 export function alwaysReturns(body: readonly Statement[]): boolean {
   const last = body.at(-1);
   if (last?.type === 'ReturnStatement') return true;

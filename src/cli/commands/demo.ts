@@ -1,5 +1,5 @@
 /**
- * `holdfast demo`: finds a server, plays the scenes one after the other, and sums up what held.
+ * `holdfast demo`: finds a server, plays the scenes one after the other, and summarises the results.
  */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -28,7 +28,7 @@ const SERVER_WITHIN_MS = 15_000;
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Connects once to see whether a server is there; resolves to its name and address, without the password. */
+/** Connects once to check the server; resolves to its name and address, without the password. */
 async function introduce(url: string): Promise<string> {
   await using client = await Holdfast.connect(url);
   const { server, version } = await client.capabilities();
@@ -60,7 +60,7 @@ async function playAll(parts: StageParts, interruption: Interruption): Promise<V
   return verdicts;
 }
 
-/** Prints the table and the last line; answers whether everything held. */
+/** Prints the table and the last line; returns whether everything held. */
 function sumUp(screen: Screen, verdicts: readonly Verdict[], tookMs: number): boolean {
   screen.line();
   for (const line of table(verdicts, screen.paint)) screen.line(line);
@@ -88,7 +88,7 @@ async function play(url: string | undefined, screen: Screen, interruption: Inter
     return sumUp(screen, verdicts, performance.now() - startedAt);
   } finally {
     screen.clear();
-    // A server that cannot be reached any more has nothing to be swept, or expires it by itself.
+    // A server that cannot be reached is gone with its keys, or lets them expire.
     if (redis !== undefined) await sweep(redis, prefix).catch(() => {});
     redis?.disconnect();
     await server?.close();

@@ -17,7 +17,7 @@ interface Count {
   readonly lock: string | null;
 }
 
-/** Lets the workers share the tasks; resolves to the counter's value at the end. */
+/** Divides the tasks among the workers; resolves to the counter's final value. */
 async function countTogether(stage: Stage, workers: WorkerProcess[], count: Count): Promise<number> {
   const { label, counter, lock } = count;
   await stage.redis.set(counter, 0, 'PX', COUNTER_TTL_MS);

@@ -1,5 +1,5 @@
 /**
- * Which server the demo plays on: the one it is told, one of its own from PATH, or the embedded one.
+ * Chooses the demo's server: the given one, one started from PATH, or the embedded one.
  */
 import { startEmbeddedServer } from '../../embedded/start.ts';
 import { startServer } from '../../testing/server.ts';
@@ -7,9 +7,9 @@ import { findServerBinary } from '../../testing/server-binary.ts';
 
 export interface FoundServer {
   readonly url: string;
-  /** Where it comes from, for people. */
+  /** The origin of the server, for display. */
   readonly origin: string;
-  /** Ends it, if it is the demo's own. */
+  /** Ends the server, if the demo started it. */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Scene: a holder is frozen past its lease; when it wakes it knows at once, and harms nobody.
+ * Scene: a holder is frozen past its lease; on waking it knows of the loss at once, and does no harm.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { milliseconds } from '../render/style.ts';
@@ -45,7 +45,7 @@ export const frozenHolder: Scene = {
     stage.note(`  assertHeld()    throws ${code} (${reason})`);
     stage.note(`  signal.aborted  ${aborted}`);
     stage.note(`  unlock()        ${unlocked}`);
-    // The pause in which it was frozen is the one after which it knew: no line ran in between.
+    // The pause that contained the freeze ended with the detection: no line ran in between.
     demand(pausedMs > takenAfterMs, 'the frozen holder did not learn of it on its first line');
     demand(code === 'ERR_LEASE_LOST', `assertHeld() threw ${code}`);
     demand(aborted, 'signal was not aborted');

@@ -1,11 +1,11 @@
 /**
- * Ctrl-C and SIGTERM as an AbortSignal, so that the demo can put things away before it ends.
+ * Turns Ctrl-C and SIGTERM into an AbortSignal, so that the demo can clean up before it ends.
  */
 import { constants } from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Why the demo stopped, and the exit code that says so. */
+/** Why the demo stopped, with the matching exit code. */
 export class Interrupted extends Error {
   readonly exitCode: number;
 
@@ -19,7 +19,7 @@ export class Interruption implements Disposable {
   readonly #controller = new AbortController();
   readonly #onSignal = (signal: NodeJS.Signals) => {
     const interrupted = new Interrupted(signal);
-    // Asked twice, it ends at once; children and servers notice by themselves.
+    // A second signal ends the process at once; children and servers notice by themselves.
     if (this.#controller.signal.aborted) process.exit(interrupted.exitCode);
     this.#controller.abort(interrupted);
   };
@@ -28,7 +28,7 @@ export class Interruption implements Disposable {
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);
   }
 
-  /** Waits for the promise, unless interrupted or after `withinMs`; it is left to itself then. */
+  /** Waits for the promise until it settles, the demo is interrupted, or `withinMs` have passed. */
   async bounded<T>(promise: Promise<T>, withinMs: number): Promise<T> {
     const { signal } = this.#controller;
     let stop = (_reason: unknown) => {};

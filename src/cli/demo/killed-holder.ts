@@ -6,7 +6,7 @@ import { milliseconds } from '../render/style.ts';
 import { whileLeaseEnds } from './lease-left.ts';
 import { demand, LEASE_MS, type Scene } from './stage.ts';
 
-/** How much later than the end of the lease a waiter may be, on a busy machine. */
+/** How late after the end of the lease a waiter may be, on a busy machine. */
 const LATE_MS = 1_000;
 /** Two clocks round to milliseconds. */
 const ROUNDING_MS = 3;
@@ -30,9 +30,9 @@ export const killedHolder: Scene = {
       .finally(() => {
         tookOverAt = performance.now();
       });
-    // Whoever waits for it hears of a failure; a scene that ends before that is closed with its clients.
+    // The await below handles a failure. If the scene ends before, closing its clients rejects this promise.
     takeover.catch(() => {});
-    // Long enough for the waiter to wait and for the watchdog of the holder to renew the lease once.
+    // Long enough for the waiter to wait and for the holder's watchdog to renew the lease once.
     await sleep(LEASE_MS / 2);
     await worker.kill();
     const killedAt = performance.now();

@@ -1,5 +1,5 @@
 /**
- * Shows how a lease runs down while something waits for its end.
+ * Shows how a lease runs out while a promise is pending.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bar } from '../render/meters.ts';
@@ -8,13 +8,13 @@ import { LEASE_MS, type Stage } from './stage.ts';
 
 const SAMPLE_EVERY_MS = 50;
 
-/** Resolves or rejects as `awaited` does, with a live view of the lock's lease until then. */
+/** Settles as `awaited` does, and shows the lock's remaining lease until then. */
 export async function whileLeaseEnds<T>(stage: Stage, name: string, awaited: Promise<T>): Promise<T> {
   let isOver = false;
   const ended = awaited.finally(() => {
     isOver = true;
   });
-  // Its outcome is the caller's, below; here it only must not count as unhandled while the server is asked.
+  // The caller handles the outcome below; a rejection must not count as unhandled while the server is asked.
   ended.catch(() => {});
   while (!isOver) {
     const leftMs = Math.max(0, await stage.redis.pttl(name));

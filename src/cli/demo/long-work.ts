@@ -1,5 +1,5 @@
 /**
- * Scene: a holder works for longer than its lease, and the watchdog renews it.
+ * Scene: a holder works for longer than its lease, and the watchdog renews the lease.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { curve } from '../render/meters.ts';
@@ -8,7 +8,7 @@ import { demand, LEASE_MS, type Scene } from './stage.ts';
 
 const WORK_MS = 2.2 * LEASE_MS;
 const SAMPLE_EVERY_MS = 120;
-/** A lease that has grown by this much was renewed; the server's clock alone never makes it grow. */
+/** A lease that grew by this much was renewed; without a renewal it only shrinks. */
 const RENEWED_BY_MS = 100;
 
 export const longWork: Scene = {

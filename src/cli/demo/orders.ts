@@ -1,14 +1,14 @@
 /**
- * What the demo and its worker processes say to each other.
+ * The messages between the demo and its worker processes.
  */
 
-/** What a worker is told to do. */
+/** An order to a worker. */
 export type Order =
   | { readonly do: 'connect'; readonly url: string; readonly watchdogMs: number }
   | CountOrder
   | { readonly do: 'hold'; readonly lock: string };
 
-/** Increment a counter this many times, some at once; under a lock, or without one. */
+/** Increments a counter this many times, some at once; under a lock, or without one. */
 export interface CountOrder {
   readonly do: 'count';
   readonly counter: string;
@@ -17,7 +17,7 @@ export interface CountOrder {
   readonly atOnce: number;
 }
 
-/** What a worker answers. */
+/** A worker's answer. */
 export type Report =
   | { readonly is: 'connected' }
   | { readonly is: 'progress'; readonly done: number }
@@ -26,19 +26,19 @@ export type Report =
   | LostReport
   | { readonly is: 'failed'; readonly why: string };
 
-/** How a holder learnt that its hold is lost. */
+/** How a holder learned that its hold is lost. */
 interface LostReport {
   readonly is: 'lost';
-  /** How long the pause took after which it looked; it asks for a few milliseconds. */
+  /** How long the pause before the check took; the worker asks for a few milliseconds. */
   readonly pausedMs: number;
-  /** What `assertHeld()` threw on the first line after that pause. */
+  /** The error code of `assertHeld()` on the first line after that pause. */
   readonly code: string;
   readonly reason: string;
   /** Whether `signal` was aborted then, with the same error. */
   readonly aborted: boolean;
-  /** What `unlock()` answered. */
+  /** The result of `unlock()`. */
   readonly unlocked: boolean;
 }
 
-/** The counter goes with the demo, even if nobody is left to delete it. */
+/** The counter expires even if the demo cannot delete it. */
 export const COUNTER_TTL_MS = 120_000;

@@ -1,5 +1,5 @@
 /**
- * The demo's plain connection: for the counter, and for looking at what the locks leave in the server.
+ * The demo's plain connection: for the counter, and for inspecting the keys of the locks.
  */
 import { Redis } from 'ioredis';
 
@@ -7,7 +7,7 @@ const WITHIN_MS = 3_000;
 
 /** Connects, or rejects with the reason. Commands on a broken connection fail at once. */
 export async function openRedis(url: string): Promise<Redis> {
-  // ioredis knows one spelling of the scheme.
+  // ioredis only knows the schemes of Redis.
   const redis = new Redis(url.replace(/^valkey/i, 'redis'), {
     lazyConnect: true,
     connectTimeout: WITHIN_MS,
@@ -15,7 +15,7 @@ export async function openRedis(url: string): Promise<Redis> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // ioredis prints an error that nobody listens to; the commands tell it as well.
+  // ioredis prints errors that have no listener; the commands reject as well.
   redis.on('error', () => {});
   await redis.connect();
   return redis;

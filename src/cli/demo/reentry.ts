@@ -1,5 +1,5 @@
 /**
- * Scene: a lock is taken again inside its own section, and the hash in the server counts along.
+ * Scene: a lock is acquired again inside its own section, and the hash in Redis counts the entries.
  */
 import { demand, type Scene } from './stage.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What a scene has to play with, and what it leaves behind when it is over: nothing.
+ * The resources of a scene: connections, worker processes, names and output.
  *
- * Clients and worker processes that a scene asks for belong to it; they end with it, also when it fails.
+ * Clients and worker processes belong to the scene that requested them, and end with it, also when it fails.
  */
 import type { Redis } from 'ioredis';
 import { Holdfast } from '../../client.ts';
@@ -9,21 +9,21 @@ import type { Screen } from '../render/screen.ts';
 import type { Fact } from '../render/table.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** One thing the demo shows. */
+/** One part of the demo. */
 export interface Scene {
   readonly title: string;
-  /** What is about to happen, for who watches. */
+  /** Tells the viewer what is about to happen. */
   readonly story: string;
-  /** Plays it; resolves to what was seen, or throws what did not hold. */
+  /** Plays the scene; resolves to the observations, or throws if one is wrong. */
   play(stage: Stage): Promise<Fact[]>;
 }
 
-/** The lease of every hold in the demo, renewed at a third of it. */
+/** The lease of every hold in the demo, renewed after a third of it. */
 export const LEASE_MS = 1_500;
 
 const INDENT = '     ';
 
-/** Ends the scene unless this is so. */
+/** Ends the scene if not `isSo`. */
 export function demand(isSo: boolean, otherwise: string): asserts isSo {
   if (!isSo) throw new Error(otherwise);
 }
@@ -32,7 +32,7 @@ export interface StageParts {
   readonly url: string;
   readonly redis: Redis;
   readonly screen: Screen;
-  /** The beginning of every name that the demo uses. */
+  /** The prefix of every name in the demo. */
   readonly prefix: string;
 }
 
@@ -44,7 +44,7 @@ export class Stage implements AsyncDisposable {
   readonly #prefix: string;
   readonly #clients = new Set<Holdfast>();
   readonly #workers = new Set<WorkerProcess>();
-  /** Set when a scene is stopped; what it still does then is no longer shown. */
+  /** Set when a scene is stopped; its later output is not shown. */
   #isOver = false;
 
   constructor({ url, redis, screen, prefix }: StageParts) {
@@ -54,7 +54,7 @@ export class Stage implements AsyncDisposable {
     this.#prefix = prefix;
   }
 
-  /** A name nobody else uses. */
+  /** A unique name. */
   name(what: string): string {
     return `${this.#prefix}:${what}`;
   }
@@ -66,7 +66,7 @@ export class Stage implements AsyncDisposable {
     return client;
   }
 
-  /** A process of its own, connected to the server. */
+  /** Starts a worker process that is connected to the server. */
   async worker(): Promise<WorkerProcess> {
     demand(!this.#isOver, 'the scene is over');
     const worker = new WorkerProcess();
@@ -76,12 +76,12 @@ export class Stage implements AsyncDisposable {
     return worker;
   }
 
-  /** What is going on right now. */
+  /** Shows the current state. */
   live(text: string): void {
     if (!this.#isOver) this.screen.live(INDENT + text);
   }
 
-  /** What happened. */
+  /** Prints an event. */
   note(text: string): void {
     if (!this.#isOver) this.screen.line(INDENT + text);
   }

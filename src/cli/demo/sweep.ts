@@ -1,5 +1,5 @@
 /**
- * Takes what the demo left in the server away again.
+ * Removes the demo's keys from the server.
  */
 import type { Redis } from 'ioredis';
 
@@ -7,8 +7,8 @@ const WITHIN_MS = 5_000;
 const AT_ONCE = 1_000;
 
 /**
- * Deletes the keys that have the demo's random prefix in their names. Everything there expires by itself, so
- * on a server with very many keys the search is given up rather than drawn out.
+ * Deletes the keys that contain the demo's random prefix. All of them expire anyway, so on a server with very many keys
+ * the search is abandoned after a while.
  */
 export async function sweep(redis: Redis, prefix: string): Promise<void> {
   const endsAt = performance.now() + WITHIN_MS;

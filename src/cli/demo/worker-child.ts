@@ -1,5 +1,5 @@
 /**
- * A worker process of the demo. It does what it is told over the channel to its parent, and ends with it.
+ * A worker process of the demo. It obeys the orders of its parent, and ends with its parent.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -56,12 +56,12 @@ async function count({ counter, lock: name, tasks, atOnce }: CountOrder): Promis
   report({ is: 'counted', done });
 }
 
-/** Holds the lock and looks at it again and again, until it is lost. */
+/** Holds the lock and checks it repeatedly, until it is lost. */
 async function hold(name: string): Promise<void> {
   const { client } = connected();
   const held = await client.getLock(name).lock();
   const { signal } = held;
-  // Whenever it is frozen, be it in the middle of a line: that falls between a look that went well and the next.
+  // A freeze at any point, even within a line, falls between a successful check and the next one.
   let lookedAt = performance.now();
   report({ is: 'held', owner: held.owner });
   for (;;) {
@@ -75,7 +75,7 @@ async function hold(name: string): Promise<void> {
       const aborted = signal.aborted && signal.reason === error;
       const pausedMs = performance.now() - lookedAt;
       const unlocked = await held.unlock();
-      // What the library still does in the background is part of what the demo looks at afterwards.
+      // The demo also inspects what the library does in the background, so wait for that to finish.
       await client.close();
       report({ is: 'lost', pausedMs, code: error.code, reason: error.reason, aborted, unlocked });
       return;
@@ -89,7 +89,7 @@ function obey(order: Order): Promise<void> {
 }
 
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C reaches the whole process group; the parent decides what happens then.
+// Ctrl-C reaches the whole process group; the parent decides what to do.
 process.on('SIGINT', () => {});
 process.on('message', (order: Order) => {
   obey(order).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 /**
- * The demo's side of a worker process: start it, tell it, hear it, freeze it, kill it.
+ * The parent's side of a worker process: orders, reports, freezing and killing.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ function spawnWorker(): ChildProcess {
   const script = fileURLToPath(
     new URL(isSource ? './worker-child.ts' : './worker-child.js', import.meta.url),
   );
-  // Run from source, the worker needs the same help with TypeScript that this process has.
+  // Run from source, the worker needs the same TypeScript loader as this process.
   const typescript = isSource
     ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
     : [];
@@ -43,7 +43,7 @@ export class WorkerProcess {
       });
       this.onReport('failed', ({ why }) => reject(new Error(`A worker process failed: ${why}`)));
     });
-    // Told to whoever waits for a report; a worker that is killed on purpose has nobody waiting.
+    // `next()` passes the failure on. After an intended kill no call waits for it.
     this.#failed.catch(() => {});
     this.#child.on('message', (report: Report) => {
       for (const listener of this.#listeners) listener(report);
@@ -58,7 +58,7 @@ export class WorkerProcess {
   }
 
   tell(order: Order): void {
-    // A worker that is gone is noticed by who waits for its report.
+    // `next()` rejects if the worker is gone.
     this.#child.send(order, () => {});
   }
 
@@ -77,7 +77,7 @@ export class WorkerProcess {
       forget = this.onReport(kind, resolve);
     });
     const first = Promise.race([heard, this.#failed]).finally(forget);
-    // A scene may ask before it has time to listen; when it is stopped in between, nobody does.
+    // A scene that is stopped before it awaits this leaves the rejection unhandled.
     first.catch(() => {});
     return first;
   }
@@ -86,7 +86,7 @@ export class WorkerProcess {
     this.#child.kill(signal);
   }
 
-  /** Ends the process, frozen or not; resolves when it is gone. */
+  /** Kills the process, frozen or not; resolves when it has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.exited;

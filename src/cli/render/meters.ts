@@ -1,5 +1,5 @@
 /**
- * Bars and curves of one line.
+ * One-line bars and curves.
  */
 
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -10,7 +10,7 @@ export function bar(share: number, width = 20): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-/** One character for each value, from 0 to `top`. */
+/** One character for each value, on a scale from 0 to `top`. */
 export function curve(values: readonly number[], top: number): string {
   return values
     .map((value) => {

@@ -1,7 +1,7 @@
 /**
- * The terminal as the demo writes to it: lines that stay, and one live line at the bottom that changes.
+ * The demo's terminal output: permanent lines, and one live line at the bottom that changes.
  *
- * Without a terminal there is no live line: what stays is all there is.
+ * Without a terminal there are only the permanent lines.
  */
 import { stripVTControlCharacters } from 'node:util';
 import { type Paint, painter, widthOf } from './style.ts';
@@ -21,19 +21,19 @@ export class Screen {
     this.#canRewrite = stream.isTTY === true && TERM !== 'dumb';
   }
 
-  /** Writes a line that stays. */
+  /** Writes a permanent line. */
   line(text = ''): void {
     this.#stream.write(`${this.#erase()}${text}\n`);
   }
 
-  /** Shows a text until the next one, on a terminal. */
+  /** Replaces the live line, on a terminal. */
   live(text: string): void {
     if (!this.#canRewrite) return;
     this.#stream.write(this.#erase() + this.#fitted(text));
     this.#hasLive = true;
   }
 
-  /** Takes the live line away. */
+  /** Removes the live line. */
   clear(): void {
     this.#stream.write(this.#erase());
   }
@@ -44,7 +44,7 @@ export class Screen {
     return text;
   }
 
-  /** A live line that wrapped could not be taken back. */
+  /** A live line that wraps could not be erased. */
   #fitted(text: string): string {
     const columns = this.#stream.columns > 0 ? this.#stream.columns : 80;
     if (widthOf(text) < columns) return text;

@@ -1,9 +1,9 @@
 /**
- * The table at the end: what each scene came to.
+ * The table at the end: the result of each scene.
  */
 import { type Paint, padded, widthOf } from './style.ts';
 
-/** One thing that was seen. */
+/** One observation. */
 export interface Fact {
   readonly label: string;
   readonly value: string;
@@ -18,10 +18,10 @@ export interface Verdict {
 
 const INDENT = '  ';
 const GAP = '   ';
-/** A long reason of a failure may run over; the rules do not. */
+/** A long failure reason may exceed the width; the rules do not. */
 const LONGEST_RULE = 76;
 
-/** Lines of a table with the columns verdict and scene, label, value. */
+/** The lines of a table with the columns verdict and scene, label, value. */
 export function table(verdicts: readonly Verdict[], paint: Paint): string[] {
   const titleWidth = Math.max(...verdicts.map(({ title }) => widthOf(title)));
   const labels = verdicts.flatMap(({ facts }) => facts.map(({ label }) => widthOf(label)));

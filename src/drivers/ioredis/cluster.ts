@@ -1,8 +1,8 @@
 /**
  * The driver for a `Cluster` of ioredis 5 or 6 or of iovalkey.
  *
- * Which node has a slot, and where a command goes when that has changed, is left to the library. Typed
- * structurally; deadlines are left to `deadline.ts`, the meaning of errors to `outcome.ts`.
+ * The library keeps the slot map and follows redirections. Typed structurally. Deadlines belong to `deadline.ts`, the
+ * meaning of errors to `outcome.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UnsentError } from '../../outcome.ts';
@@ -19,19 +19,19 @@ import type {
 import { scanWith } from '../scan.ts';
 import { type IoredisClient, type IoredisSender, openIoredisConnection, ping, send } from './connection.ts';
 
-/** What is used of an ioredis or iovalkey `Cluster`. */
+/** The used members of an ioredis or iovalkey `Cluster`. */
 export interface IoredisCluster extends IoredisSender {
   readonly options: {
     readonly keyPrefix?: ScriptArgument | null | undefined;
     readonly enableOfflineQueue?: unknown;
   };
-  /** For each slot the nodes that have it, as `host:port`, the primary first. Empty where nothing is known. */
+  /** For each slot its nodes as `host:port`, the primary first. Empty where no node is known. */
   readonly slots: readonly (readonly string[])[];
   nodes(role: 'master'): IoredisClient[];
   refreshSlotsCache(callback: (error?: Error | null) => void): void;
 }
 
-/** How the library words the error of a command that was sent on too often. */
+/** The library's error for a command that was redirected too often. */
 const TOO_MANY_REDIRECTIONS = /^Too many Cluster redirections\. Last error: \w+: (.*)$/s;
 
 const REFRESHING_POLL_MS = 5;
@@ -40,7 +40,7 @@ function nameOf({ options }: IoredisClient): string {
   return `${options.host}:${options.port}`;
 }
 
-/** Of a command that was turned away again and again, the last error. */
+/** The last server error of a command that was redirected too often. */
 function lastOf(error: unknown): unknown {
   const last = error instanceof Error ? TOO_MANY_REDIRECTIONS.exec(error.message)?.[1] : undefined;
   return last === undefined ? error : new Error(last, { cause: error });
@@ -61,7 +61,7 @@ class IoredisClusterDriver implements Driver {
     this.#client = client;
     this.#disconnectClient = disconnectClient;
     this.#isQueueing = disconnectClient === undefined && client.options.enableOfflineQueue !== false;
-    // A prefix in `redisOptions` is here as well.
+    // Includes a prefix set in `redisOptions`.
     this.keyPrefix = String(client.options.keyPrefix ?? '');
   }
 
@@ -88,8 +88,8 @@ class IoredisClusterDriver implements Driver {
   }
 
   nodes(): readonly string[] {
-    // A slot that moved makes the library change all of its former neighbours, until it has asked; and it forgets
-    // a node whose connection has closed.
+    // When one slot moved, the library changes all slots of its range until the next refresh; and it forgets a node
+    // whose connection has closed.
     const primaries = new Set<string>(
       this.#client.status === 'ready' ? this.#client.nodes('master').map(nameOf) : [],
     );
@@ -128,7 +128,7 @@ class IoredisClusterDriver implements Driver {
     signal: CallSignal | undefined,
   ): Promise<ScriptReply> {
     this.#assertSendable();
-    // Without a key the library takes any primary, also one that it has no connection to.
+    // Without a key the library picks any primary, even one it has no connection to.
     const anywhere = keys.length === 0 && this.#client.status === 'ready' ? this.#anyPrimary() : undefined;
     try {
       const command = [script, String(keys.length), ...keys, ...args];
@@ -143,33 +143,33 @@ class IoredisClusterDriver implements Driver {
     const { status } = this.#client;
     if (status !== 'ready') {
       if (this.#isQueueing) return;
-      // A client that is yet to connect does so at its first command.
+      // A lazy client connects at its first command.
       if (status === 'wait') this.#client.connect().catch(() => undefined);
       throw new UnsentError('The Cluster client is not connected');
     }
     if (this.#client.nodes('master').length > 0) return;
-    // The library would take a replica, which may not have heard of what it is asked about.
+    // The library would use a replica, whose data may be behind.
     void this.#findPrimaries();
     throw new UnsentError('The Cluster client is connected to no primary');
   }
 
-  /** The libraries start anew, with the nodes they were given, only when a command has failed on every other. */
+  /** The libraries return to their startup nodes only when a command has failed on all other nodes. */
   async #findPrimaries(): Promise<void> {
     const error = await this.#refresh();
     if (error) await ping(this.#client).catch(() => undefined);
   }
 
-  /** Has the library ask who has which slots. Resolves to why it could not find out, if it could not. */
+  /** Refreshes the library's slot map. Resolves to the reason if that failed. */
   async #refresh(): Promise<Error | null | undefined> {
     const error = await new Promise<Error | null | undefined>((resolve) => {
       this.#client.refreshSlotsCache(resolve);
     });
-    // iovalkey says that it is done when it had begun before.
+    // iovalkey calls back at once when a refresh is already running.
     while (Reflect.get(this.#client, 'isRefreshing') === true) await sleep(REFRESHING_POLL_MS);
     return error;
   }
 
-  /** Does what every command does while there is no connection: connects, waits, or fails. */
+  /** Does what every command does without a connection: connects, waits, or fails. */
   async #connected(): Promise<void> {
     if (this.#client.status === 'ready') return;
     this.#assertSendable();
@@ -180,7 +180,7 @@ class IoredisClusterDriver implements Driver {
     await this.#connected();
     const known = this.#find(node);
     if (known !== undefined) return known;
-    // The library forgets a node whose connection has closed, until it asks again.
+    // The library forgets a node whose connection has closed, until the next refresh.
     await this.#refresh();
     const found = this.#find(node);
     if (found === undefined) throw new UnsentError(`The Cluster has no primary ${node || 'that is known'}`);
@@ -201,8 +201,8 @@ class IoredisClusterDriver implements Driver {
 /**
  * Makes a driver of a Cluster client of ioredis or iovalkey.
  *
- * @param disconnectClient what `close()` does to the client itself. For a client of the user's nothing is given,
- * and its commands wait for a connection as the user has set it up; in one of ours none do.
+ * @param disconnectClient what `close()` does to the client itself; undefined for the user's client. Commands of the
+ *   user's client wait for a connection as the user has configured; those of holdfast's own client never wait.
  */
 export function ioredisClusterDriver(client: IoredisCluster, disconnectClient?: () => Promise<void>): Driver {
   return new IoredisClusterDriver(client, disconnectClient);

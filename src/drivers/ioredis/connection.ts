@@ -1,5 +1,5 @@
 /**
- * How one `Redis` instance of ioredis or iovalkey is spoken to, and duplicated for a connection of our own.
+ * Sends commands on one `Redis` instance of ioredis or iovalkey, and duplicates it for dedicated connections.
  *
  * Shared by the drivers for one server and for a Cluster, whose nodes are such instances.
  */
@@ -15,7 +15,7 @@ import type {
 } from '../driver.ts';
 import type { OneServer } from '../one-server.ts';
 
-/** What sends commands: a `Redis` instance, or a `Cluster`. */
+/** Sends commands: a `Redis` instance, or a `Cluster`. */
 export interface IoredisSender {
   readonly status: string;
   sendCommand(command: unknown): unknown;
@@ -23,7 +23,7 @@ export interface IoredisSender {
   connect(): Promise<unknown>;
 }
 
-/** What is used of an ioredis or iovalkey `Redis` instance. */
+/** The used members of an ioredis or iovalkey `Redis` instance. */
 export interface IoredisClient extends IoredisSender {
   readonly options: {
     readonly host?: unknown;
@@ -38,9 +38,8 @@ export interface IoredisClient extends IoredisSender {
 }
 
 /**
- * Settings of a dedicated connection: whoever opened it must see every break itself, so nothing here
- * reconnects, resends, queues or times out behind its back. Address, TLS, credentials and database are
- * inherited.
+ * Settings of a dedicated connection. The code that opened it must see every break, so the library does not reconnect,
+ * resend, queue or time out. Address, TLS, credentials and database are inherited.
  */
 const DEDICATED_OPTIONS = {
   lazyConnect: true,
@@ -52,9 +51,9 @@ const DEDICATED_OPTIONS = {
   maxRetriesPerRequest: 0,
   commandTimeout: undefined,
   socketTimeout: undefined,
-  // ioredis half-closes and waits this long for the other side, which a frozen server never answers.
+  // ioredis half-closes and waits this long for the server, but a frozen server never answers.
   disconnectTimeout: 0,
-  // The ready check is an INFO, which users limited by an ACL may not have; a PING is made instead.
+  // The ready check is an INFO, which an ACL may forbid. A PING takes its place.
   enableReadyCheck: false,
   readOnly: false,
   stringNumbers: false,
@@ -62,13 +61,13 @@ const DEDICATED_OPTIONS = {
   himportFieldsets: undefined,
 };
 
-/** What a dedicated connection is copied from. */
+/** The client that a dedicated connection is copied from. */
 type Model = Pick<IoredisClient, 'duplicate'>;
 
-/** What a PING carries, so that its answer cannot be mistaken for another one. */
+/** The payload of a PING, so that its answer cannot be mistaken for another one. */
 const ECHO = 'holdfast';
 
-/** Opens a dedicated connection to where the client would connect, as soon as it is known which one to copy. */
+/** Opens a dedicated connection to the address of the client that `original` resolves to. */
 export async function openIoredisConnection(
   original: Model | Promise<Model>,
   connectionStates: ConnectionStates,
@@ -82,7 +81,7 @@ export async function openIoredisConnection(
     client = model.duplicate(DEDICATED_OPTIONS);
     const channels = new DedicatedChannels(client, connectionState, events);
     await client.connect();
-    // This proves that authentication went through, which iovalkey does not wait for.
+    // This proves that authentication succeeded, which iovalkey does not wait for.
     await ping(client);
     return { client, channels };
   };
@@ -101,17 +100,17 @@ export async function openIoredisConnection(
 /** A sharded subscription that is not answered yet. */
 interface Wish {
   readonly refuse: (reason: Error) => void;
-  /** ioredis seemed to have dropped the answer. */
+  /** True when ioredis seems to have dropped the answer. */
   isGivenUp: boolean;
 }
 
-/** The subscriptions of a dedicated connection, and how it is found that the server took one back. */
+/** The subscriptions of a dedicated connection. Detects that the server has ended one. */
 class DedicatedChannels {
   readonly #client: IoredisClient;
   readonly #connectionState: ConnectionState;
   /** Oldest first. */
   readonly #wishes = new Set<Wish>();
-  /** How often ioredis has said that a channel moved, without rejecting a subscription for that. */
+  /** How many times ioredis reported a moved channel without rejecting a subscription for it. */
   #moves = 0;
 
   constructor(client: IoredisClient, connectionState: ConnectionState, events: ConnectionEvents) {
@@ -120,8 +119,8 @@ class DedicatedChannels {
     const onMessage = (channel: string, message: string) => events.onMessage(channel, message);
     client.on('message', onMessage);
     client.on('smessage', onMessage);
-    // A slot that moves away takes its channels with it, and the server says so unasked. ioredis 5 and iovalkey
-    // miss the command that this would answer, and report an error; ioredis 6 says that something moved.
+    // A slot that moves away takes its channels with it, and the server pushes that news. ioredis 5 and iovalkey find
+    // no command that it would answer, and emit an error; ioredis 6 emits `moved`.
     client.on('error', (error: Error) => this.#fail(error));
     client.on('close', () => this.#fail(new Error('The connection was closed')));
     client.on('moved', () => this.#moved());
@@ -155,8 +154,8 @@ class DedicatedChannels {
   }
 
   /**
-   * ioredis 5 says so instead of rejecting a subscription with MOVED, which then stays unsettled for ever;
-   * ioredis 6 before it rejects one, and when a channel was taken away.
+   * ioredis 5 emits `moved` instead of rejecting a subscription with MOVED, which then never settles. ioredis 6 emits
+   * it before it rejects one, and when the server ended a subscription.
    */
   #moved(): void {
     this.#moves = Math.max(this.#moves, 0) + 1;
@@ -165,7 +164,7 @@ class DedicatedChannels {
       this.#moves -= 1;
       const [wish] = this.#wishes;
       if (wish === undefined) return this.#takenAway();
-      // Answers come in order, so it is the oldest. Should it be answered after all, it was not that.
+      // Answers arrive in order, so the oldest was redirected. If it is answered later, a channel was lost instead.
       this.#wishes.delete(wish);
       wish.isGivenUp = true;
       wish.refuse(new Error('MOVED to another node'));
@@ -182,7 +181,7 @@ class DedicatedChannels {
   }
 }
 
-/** A round trip. A server that takes back a subscription may do so in between: its word is not the answer. */
+/** A round trip. The server may report an ended subscription in between; that message is not the answer. */
 export async function ping(client: IoredisSender): Promise<void> {
   let reply: ScriptReply;
   try {
@@ -192,18 +191,18 @@ export async function ping(client: IoredisSender): Promise<void> {
     if (error instanceof Error && error.message.startsWith('NOPERM')) return;
     throw error;
   }
-  // A subscriber is answered with two words.
+  // A subscriber gets an array of two strings.
   if ((Array.isArray(reply) ? reply[1] : reply) !== ECHO)
     throw new Error('The answer to PING was another one');
 }
 
 /**
- * `callBuffer` builds a command by the options of whatever it is called on and hands it to that object's
- * `sendCommand`: called on this one, it knows no `keyPrefix` and no auto-pipelining, and returns the command.
+ * `callBuffer` builds a command by the options of its `this` object and passes it to that object's `sendCommand`.
+ * Called on this object, it applies no `keyPrefix` and no auto-pipelining, and returns the command.
  */
 const BUILDER = { options: {}, sendCommand: (command: IoredisCommand) => command };
 
-/** Sends a command with its arguments exactly as given, once at most. */
+/** Sends a command with its arguments exactly as given, at most once. */
 export function send(
   client: IoredisSender,
   name: string,
@@ -219,9 +218,9 @@ export function send(
     isOver = true;
     reject.call(command, error);
   };
-  // The libraries write a command again when its connection broke before the answer, and write one from their queue
-  // though its caller has left. Then it could run twice, or late: a PING is written in its place. A Cluster sends a
-  // command on that a node has turned away; that node's connection is still open.
+  // The libraries write a command again when its connection broke before the answer, and write queued commands whose
+  // caller has left. Such a command could run twice, or late: a PING is written in its place. A Cluster client also
+  // resends a command that a node has redirected; that node's connection is still open.
   command.toWritable = (connection) => {
     const isLost = writtenTo?.destroyed === true;
     if (isLost) command.reject(new OutcomeUnknownError('The connection broke before the server answered'));
@@ -231,19 +230,19 @@ export function send(
   };
   const sent = client.sendCommand(command) as Promise<RawReply>;
   isWaiting = true;
-  // Whatever stands between the caller and the library may have sent another command in its place.
+  // Instrumentation around the library may have sent another command in its place.
   if (sent !== command.promise) return sent.then(decode);
   const { resolve } = command;
   command.resolve = (reply) => resolve.call(command, decode(reply));
   return sent as Promise<ScriptReply>;
 }
 
-/** The same for whole commands. */
+/** The same for a whole command. */
 export function sendThrough(client: IoredisSender): OneServer['send'] {
   return (command, signal) => send(client, String(command[0]), command.slice(1), signal);
 }
 
-/** What is used of a command: the libraries ask it for its bytes whenever they write it to a connection. */
+/** The used members of a command. The libraries call `toWritable` whenever they write the command. */
 interface IoredisCommand {
   toWritable(connection: { readonly destroyed: boolean }): string | Buffer;
   resolve(reply: RawReply): unknown;
@@ -251,10 +250,10 @@ interface IoredisCommand {
   reject(error: Error): void;
 }
 
-/** Takes the place of a command that is not to run: the library counts on one reply for each that it writes. */
+/** Replaces a command that must not run: the library expects one reply for each command it writes. */
 const HARMLESS = '*1\r\n$4\r\nPING\r\n';
 
-/** A reply whose text comes as bytes, so that integers that come as text, under `stringNumbers`, stand out. */
+/** A reply with its text as bytes. Strings are then the integers that `stringNumbers` turned into text. */
 type RawReply = number | string | Buffer | null | RawReply[];
 
 function decode(reply: RawReply): ScriptReply {

@@ -1,8 +1,8 @@
 /**
- * The driver for a `Redis` instance of ioredis 5 or 6 or of iovalkey, which share one design: one server here, the
- * primary that Sentinels name by way of `ioredis-sentinel.ts`.
+ * The driver for a `Redis` instance of ioredis 5 or 6 or of iovalkey, which share one design. This file handles one
+ * server; `sentinel.ts` handles a primary behind Sentinels.
  *
- * Typed structurally, so that nobody needs the library's types.
+ * Typed structurally, so that users do not need the library's types.
  */
 import { OptionError } from '../../errors.ts';
 import type { Driver } from '../driver.ts';
@@ -13,7 +13,7 @@ import { SentinelPrimary } from './sentinel.ts';
 /**
  * Makes a driver of an ioredis or iovalkey client.
  *
- * @param disconnectClient what `close()` does to the client itself; nothing for a client of the user's.
+ * @param disconnectClient what `close()` does to the client itself; undefined for the user's client.
  * @throws OptionError
  */
 export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Promise<void>): Driver {

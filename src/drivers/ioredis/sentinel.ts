@@ -1,11 +1,10 @@
 /**
- * The primary that Sentinels name, spoken to with ioredis or iovalkey: by a client of the user's, or on connections
- * of our own.
+ * The primary that Sentinels announce, with ioredis or iovalkey: on the user's client, or on holdfast's own
+ * connections.
  *
- * These libraries ask the Sentinels only when a connection breaks, and a primary that was replaced may keep its
- * connections for seconds. A watch of our own tells of the switch. From then on the driver sends nothing to the old
- * primary and discards its answers. It leaves a client of the user's as it is, and sends scripts on a connection of
- * our own instead.
+ * These libraries ask the Sentinels only when a connection breaks, and a replaced primary may keep its connections for
+ * seconds. Therefore the driver runs its own watch. After a switch the driver sends nothing to the old primary and
+ * discards its answers. It does not touch the user's client, and sends scripts on its own connection instead.
  */
 
 import { commandSettings, disconnect, reconnectDelayMs, shareMs } from '../connect-settings.ts';
@@ -24,10 +23,10 @@ import { type IoredisClient, openIoredisConnection, send } from './connection.ts
 
 export const SENTINEL_PORT = 26_379;
 
-/** How long ioredis waits for a connection unless it is told. */
+/** The default connect time-out of ioredis. */
 const CONNECT_MS = 10_000;
 
-/** The settings of a client by which the Sentinels and the primary are found. */
+/** The client options that locate the Sentinels and the primary. */
 interface SentinelOptions {
   readonly sentinels: readonly { readonly host?: string; readonly port?: number }[];
   readonly name: string;
@@ -42,10 +41,10 @@ interface SentinelOptions {
   readonly connectTimeout?: number | undefined;
 }
 
-/** A client of ours; `stream` is its socket, once it is connected. */
+/** A client that holdfast opened; `stream` is its socket once it is connected. */
 type OwnClient = IoredisClient & { quit(): Promise<unknown>; readonly stream: { unref(): unknown } };
 
-/** Lets the process end while the client is connected. */
+/** Lets the process exit while the client is connected. */
 function letEnd(client: OwnClient): void {
   client.on('connect', () => client.stream.unref());
 }
@@ -55,23 +54,23 @@ export class SentinelPrimary implements OneServer {
   readonly writesOnce = true;
   readonly topology = 'sentinel';
   readonly keyPrefix: string;
-  /** Has the settings of all connections. */
+  /** The source of the settings of all connections. */
   readonly #model: IoredisClient;
   readonly #options: SentinelOptions;
   readonly #isOurs: boolean;
-  /** Of the connections to Sentinels. */
+  /** The connections to Sentinels. */
   readonly #connectionStates = new ConnectionStates();
-  /** Begun with the first call: a client that is never used costs no Sentinel anything. */
+  /** Starts with the first call: an unused client does not load the Sentinels. */
   #watching: SentinelWatch | undefined;
-  /** What carries scripts: the model itself where it is the user's, until the first switch. */
+  /** The client that sends scripts: until the first switch the model itself, if it is the user's. */
   #client: IoredisClient;
-  /** Settles when a client of ours is connected, or has failed to for the first time. */
+  /** Settles when holdfast's own client is connected, or its first attempt has failed. */
   #connecting: Promise<unknown> | undefined;
   #tellSwitched: SwitchListener = () => {};
 
   /**
-   * @param model the user's client, which is left as it is; or one of ours, which is there for its settings, is never
-   *   connected, and of which `find` is called first
+   * @param model the user's client, which stays untouched; or holdfast's own, which only provides settings and is never
+   *   connected; then call `find` first
    */
   constructor(model: IoredisClient, { isOurs = false } = {}) {
     this.#model = model;
@@ -81,7 +80,7 @@ export class SentinelPrimary implements OneServer {
     this.keyPrefix = String(model.options.keyPrefix ?? '');
   }
 
-  /** Finds the primary; resolves to the client of ours for it, which the caller connects. */
+  /** Finds the primary. Resolves to holdfast's own client for it, which the caller connects. */
   async find(): Promise<OwnClient> {
     this.#watching = this.#watch();
     const client = this.#clientAt(await this.#watching.primary());
@@ -138,7 +137,7 @@ export class SentinelPrimary implements OneServer {
     this.#tellSwitched(this.#isLeftBehind ? this.#adviceOn(primary) : undefined);
   }
 
-  /** Whether the user's client is connected, so to the old primary, and does not listen to the Sentinels. */
+  /** Whether the user's client is still connected to the old primary and does not listen to the Sentinels. */
   get #isLeftBehind(): boolean {
     return this.#model.status === 'ready' && this.#options.failoverDetector !== true;
   }
@@ -151,7 +150,7 @@ export class SentinelPrimary implements OneServer {
     );
   }
 
-  /** The new primary may not know what the old one did: an answer that comes after a switch is discarded. */
+  /** The new primary may lack the old one's writes: an answer that arrives after a switch is discarded. */
   async #ofPresent<T>(answer: Promise<T>): Promise<T> {
     const client = this.#client;
     const value = await answer;
@@ -159,7 +158,7 @@ export class SentinelPrimary implements OneServer {
     return value;
   }
 
-  /** A client of ours, to be connected. It reconnects to the same server: another one is the watch's to tell. */
+  /** A client of holdfast's own, not yet connected. It reconnects to the same server; the watch reports another one. */
   #clientAt(primary: Place): OwnClient {
     const client = this.#duplicate({
       ...commandSettings(this.#options.connectTimeout ?? CONNECT_MS),
@@ -167,7 +166,7 @@ export class SentinelPrimary implements OneServer {
       retryStrategy: reconnectDelayMs,
       reconnectOnError: null,
     });
-    // ioredis prints an error that nobody listens to.
+    // ioredis prints errors that have no listener.
     client.on('error', () => {});
     if (!this.#isOurs) letEnd(client);
     return client;
@@ -195,7 +194,7 @@ export class SentinelPrimary implements OneServer {
     return openIoredisConnection({ duplicate }, this.#connectionStates, events);
   }
 
-  /** How the primary is connected to, instead of by way of the Sentinels. */
+  /** The options that connect to the primary directly instead of through the Sentinels. */
   #addressOf(primary: Place): object {
     const { tls, enableTLSForSentinelMode } = this.#options;
     const { host, port, ...more } = this.#placeOf(primary);
@@ -203,7 +202,7 @@ export class SentinelPrimary implements OneServer {
     return { sentinels: null, host, port, family: 0, tls: isSecured ? { ...more, ...tls } : undefined };
   }
 
-  /** Where a server is that the Sentinels name. */
+  /** The reachable address of an announced server. */
   #placeOf(named: Place): Place {
     const { natMap } = this.#options;
     const address = `${named.host}:${named.port}`;

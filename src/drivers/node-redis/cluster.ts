@@ -1,10 +1,10 @@
 /**
  * The driver for a Cluster client of node-redis 5 and 6, made by `createCluster`.
  *
- * Scripts go through the library's `sendCommand`, which finds the primary by the first key, follows MOVED and
- * ASK, and adds no `keyPrefix`. Primaries are named by the address they announce. The library looks at the
- * Cluster anew only when it is told MOVED, and a dead primary tells nobody anything (version 6 looks after five
- * seconds): so it is made to look when the client for a primary is not connected.
+ * Scripts go through the library's `sendCommand`, which finds the primary by the first key, follows MOVED and ASK, and
+ * adds no `keyPrefix`. A primary's name is the address it announces. The library refreshes its slot map only after a
+ * MOVED, which a dead primary cannot send (version 6 also refreshes after five seconds). So the driver makes it refresh
+ * when the client for a primary is not connected.
  */
 import { slotOf } from '../../slots.ts';
 import { ConnectionStates } from '../connection-state.ts';
@@ -21,17 +21,17 @@ import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from '
 
 interface ClusterNode {
   readonly address: string;
-  /** Undefined until it is used, if the client is set to open few connections. */
+  /** Undefined until first use, if the client is configured to open few connections. */
   readonly client?: NodeRedisClient | undefined;
 }
 
-/** What is used of a client made by `createCluster`. */
+/** The used members of a client made by `createCluster`. */
 export interface NodeRedisCluster {
   readonly isOpen: boolean;
   readonly slots: readonly ({ readonly master: ClusterNode } | undefined)[];
   readonly masters: readonly ClusterNode[];
   readonly _keyPrefix?: ScriptArgument | undefined;
-  /** Asks the server of the given client about the Cluster; if that fails, others. Version 5 needs a client. */
+  /** Asks the given client's server for the slot map; if that fails, other servers. Version 5 requires a client. */
   readonly _slots: { rediscover(startWith?: NodeRedisClient): Promise<void> };
   sendCommand(
     firstKey: string,
@@ -42,7 +42,7 @@ export interface NodeRedisCluster {
   nodeClient(node: ClusterNode): Promise<NodeRedisClient>;
 }
 
-/** While a primary is not connected, the others are asked about it no more often than this. */
+/** The shortest time between two refreshes while a primary is not connected. */
 const ASK_EVERY_MS = 200;
 
 function randomOf<T>(items: readonly T[]): T | undefined {
@@ -98,13 +98,13 @@ class NodeRedisClusterDriver implements Driver {
     if (!this.#cluster.isOpen) return;
     const home = this.#primaryOf(key);
     const others = this.#cluster.masters.filter((node) => node !== home);
-    // Rather one of the others: the one that proved wrong may know the least.
+    // Prefer another primary: the one that was wrong may have the oldest information.
     const node = randomOf(others.filter(isConnected)) ?? home ?? randomOf(others);
     if (node === undefined) return;
     try {
       await this.#cluster._slots.rediscover(node.client ?? (await this.#cluster.nodeClient(node)));
     } catch {
-      // What is known stays as it is; the library has told its own listeners.
+      // The slot map stays as it is; the library has emitted the error.
     }
   }
 
@@ -113,7 +113,7 @@ class NodeRedisClusterDriver implements Driver {
     const find = async () => {
       const primary = this.#primaryAt(node);
       address = primary.address;
-      // One that is just connecting has all its settings already.
+      // A client that is still connecting already has all its settings.
       return primary.client ?? this.#cluster.nodeClient(primary);
     };
     const isStray = (_client: NodeRedisClient, shardedChannels: ReadonlySet<string>) =>
@@ -137,7 +137,7 @@ class NodeRedisClusterDriver implements Driver {
     key: string | undefined,
     signal: CallSignal | undefined,
   ): Promise<ScriptReply> {
-    // The library would choose among the replicas too, if it is set to use them.
+    // The library would also choose replicas, if it is configured to use them.
     if (key === undefined) return send(await this.#cluster.nodeClient(this.#primaryAt('')), command, signal);
     const home = this.#primaryOf(key);
     if (home === undefined || home.client?.isReady === false) this.#askAbout(key);
@@ -156,7 +156,7 @@ class NodeRedisClusterDriver implements Driver {
     return this.#cluster.slots[slotOf(key)]?.master;
   }
 
-  /** By address; for the empty string any, rather one that is connected. */
+  /** By address; for the empty string any, preferably a connected one. */
   #primaryAt(address: string): ClusterNode {
     const { masters } = this.#cluster;
     const primary =
@@ -167,7 +167,7 @@ class NodeRedisClusterDriver implements Driver {
     return primary;
   }
 
-  /** Nothing was sent, and the words are the library's own for that. */
+  /** The library's own messages for a command that was not sent. */
   #missing(what: string): Error {
     return new Error(this.#cluster.isOpen ? `Cannot find node ${what}` : 'The client is closed');
   }

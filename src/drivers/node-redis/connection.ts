@@ -1,13 +1,13 @@
 /**
- * How one client of node-redis is spoken to, and duplicated for a connection of our own.
+ * Sends commands on one client of node-redis, and duplicates it for dedicated connections.
  *
- * Shared by the drivers for one server, for Sentinel and for a Cluster, which say which client that is.
+ * Shared by the drivers for one server, for Sentinel and for a Cluster, which choose the client.
  */
 
 import type { ConnectionStates } from '../connection-state.ts';
 import type { CallSignal, Connection, ConnectionEvents, ScriptArgument, ScriptReply } from '../driver.ts';
 
-/** What is used of a client made by `createClient`. */
+/** The used members of a client made by `createClient`. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   readonly isReady: boolean;
@@ -26,29 +26,29 @@ export interface NodeRedisClient {
   on(event: 'sharded-channel-moved', listener: (channel: string) => void): unknown;
 }
 
-/** Where a dedicated connection is to be. */
+/** The server for a dedicated connection. */
 export interface Whereabouts {
-  /** A client of the user's that is connected there. */
+  /** Finds the user's client that is connected to it. */
   find(): Promise<NodeRedisClient>;
-  /** Whether a connection that was opened earlier is in the wrong place by now, for all that is known. */
+  /** Whether an open connection is on the wrong server by now, as far as the library knows. */
   isStray?(client: NodeRedisClient, shardedChannels: ReadonlySet<string>): boolean;
 }
 
 /**
- * Whatever types the user's client is set to map replies to, ours are the library's own. Its time-out, a signal and a
- * timer for every command, would only repeat what `deadline.ts` does.
+ * Overrides the user's type mapping with the library's default. The library's time-out, a signal and a timer for every
+ * command, would only repeat the work of `deadline.ts`.
  */
 const OURS = { typeMapping: {}, timeout: undefined };
 
-/** The options of a command that the library drops from its queue when the signal aborts, or has aborted. */
+/** Command options with which the library drops a queued command when the signal aborts, or has aborted. */
 export function droppable(signal: CallSignal | undefined): object {
   return { ...OURS, abortSignal: signal };
 }
 
 /**
- * Sends a command, which is not written any more once the signal has aborted. For the library to drop it costs some
- * objects for each. A client that is ready writes in a moment, and turns a command into bytes as it does: should this
- * one have to wait all the same, it is a PING by then.
+ * Sends a command, which is never written after the signal has aborted. Dropping by the library costs objects for each
+ * command. A ready client writes within moments, and encodes a command only when it writes: if the command has to wait
+ * after all, it has become a PING by then.
  */
 export function send(
   client: Pick<NodeRedisClient, 'sendCommand'> & { readonly isReady?: boolean },
@@ -71,7 +71,7 @@ export async function openNodeRedisConnection(
   const connectionState = connectionStates.add(() => drop(), events.onDown.bind(events));
   const opening = (async () => {
     const original = await whereabouts.find();
-    // Nobody would drop what is made after the end.
+    // A client made after the end would never be dropped.
     connectionState.assertAlive();
     const duplicate = original.duplicate(dedicatedOptions(original));
     duplicate.on('error', (error) => connectionState.fail(error));
@@ -79,8 +79,8 @@ export async function openNodeRedisConnection(
       connectionState.fail(new Error('The slot of a channel moved away')),
     );
     const connecting = duplicate.connect();
-    // Destroyed while it connects, a node-redis client finishes connecting and can then no longer
-    // be destroyed: the socket would stay open for ever.
+    // A node-redis client that is destroyed while it connects finishes connecting and can then no longer be destroyed:
+    // its socket would stay open for ever.
     drop = () => void connecting.finally(() => destroy(duplicate)).catch(() => {});
     await connecting;
     drop = () => destroy(duplicate);
@@ -89,8 +89,8 @@ export async function openNodeRedisConnection(
   await connectionState.open(opening);
   const client = await opening;
   const shardedChannels = new Set<string>();
-  // One listener for all channels: given to unsubscribe() too, or a subscribe() that overtakes it is
-  // taken for already acknowledged and then removed with it.
+  // One listener for all channels, passed to unsubscribe() too: otherwise a subscribe() that overtakes it counts as
+  // acknowledged and is then removed with it.
   const onMessage = (message: string, channel: string) => events.onMessage(channel, message);
   return {
     send: (args) => send(client, [...args]),
@@ -108,8 +108,8 @@ export async function openNodeRedisConnection(
     },
     ping: async () => {
       await ping(client);
-      // The library takes the server's word that a channel moved for the answer to whatever was asked last,
-      // if something was: then this is how it is found.
+      // When a command is pending, the library takes the server's message that a channel moved for the answer to that
+      // command. This check finds the moved channel.
       if (whereabouts.isStray?.(client, shardedChannels) === true) {
         connectionState.fail(new Error('The server is not the right one any more'));
       }
@@ -120,9 +120,8 @@ export async function openNodeRedisConnection(
 }
 
 /**
- * Settings of a dedicated connection: whoever opened it must see every break itself, so it does not
- * reconnect, and has none of the extras that send commands of their own. Address, TLS, credentials,
- * database and protocol are inherited.
+ * Settings of a dedicated connection. The code that opened it must see every break, so it does not reconnect, and has
+ * no feature that sends its own commands. Address, TLS, credentials, database and protocol are inherited.
  */
 function dedicatedOptions(client: NodeRedisClient): object {
   return {
@@ -151,6 +150,6 @@ function destroy(client: NodeRedisClient): void {
   try {
     client.destroy();
   } catch {
-    // node-redis 5 throws when the connection is gone already, which is what was asked for.
+    // node-redis 5 throws when the connection is already closed, which is the intended result.
   }
 }

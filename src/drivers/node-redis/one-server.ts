@@ -1,26 +1,26 @@
 /**
- * The driver for node-redis 5 and 6 (the npm packages `redis` and `@redis/client`) where one server is spoken
- * to at a time, on RESP2 and RESP3: clients and pools here, Sentinel by way of `node-redis-sentinel.ts`.
+ * The driver for node-redis 5 and 6 (the npm packages `redis` and `@redis/client`) with one server at a time, on RESP2
+ * and RESP3. This file handles clients and pools; `sentinel.ts` handles Sentinel.
  *
- * Commands go through `sendCommand`, which adds no `keyPrefix`. Typed structurally, so that nobody needs
- * the library's types. A client that is closed rejects with the library's own ClientClosedError.
+ * Commands go through `sendCommand`, which adds no `keyPrefix`. Typed structurally, so that users do not need the
+ * library's types. A closed client rejects with the library's own ClientClosedError.
  */
 import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener, Topology } from '../driver.ts';
 import { OneServerDriver } from '../one-server.ts';
 import { type NodeRedisClient, openNodeRedisConnection, send, type Whereabouts } from './connection.ts';
 
-/** What keeps the user's connections to the server. */
+/** The user's connections to the server. */
 export interface NodeRedisServer extends Whereabouts {
   readonly topology: Topology;
   readonly keyPrefix: string;
   send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
-  /** Tells the listener when commands go to another server than before. */
+  /** Calls the listener when commands go to another server than before. */
   onSwitched?(listener: SwitchListener): void;
-  /** Leaves the user's client as it was. */
+  /** Removes listeners from the user's client. */
   close?(): Promise<void>;
 }
 
-/** What is used of a pool made by `createClientPool`. */
+/** The used members of a pool made by `createClientPool`. */
 export interface NodeRedisPool {
   readonly isOpen: boolean;
   readonly _keyPrefix?: ScriptArgument | undefined;
@@ -28,7 +28,7 @@ export interface NodeRedisPool {
   execute<T>(use: (client: NodeRedisClient) => Promise<T>): Promise<T>;
 }
 
-/** Makes a driver of whatever keeps connections of node-redis to one server. */
+/** Makes a driver of node-redis connections to one server. */
 export function driverOf(server: NodeRedisServer): Driver {
   return new OneServerDriver({
     library: 'node-redis',
@@ -52,7 +52,7 @@ export function nodeRedisDriver(client: NodeRedisClient): Driver {
   });
 }
 
-/** Makes a driver of a node-redis pool: each script goes through whichever of its clients is free. */
+/** Makes a driver of a node-redis pool: each script uses a free client of the pool. */
 export function nodeRedisPoolDriver(pool: NodeRedisPool): Driver {
   return driverOf({
     topology: 'standalone',

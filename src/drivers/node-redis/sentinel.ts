@@ -1,21 +1,21 @@
 /**
  * The driver for a Sentinel client of node-redis 5 and 6, made by `createSentinel`.
  *
- * The library tells nobody its settings, but it lends its client for the primary, and commands are sent on that
- * one directly. Sent through the library they would be repeated when the connection breaks, though they may
- * have run, and a second command of the same moment would wait until there is none under way. How the primary
- * is found, and that another one was, is left to the library, which listens to a Sentinel.
+ * The library hides its settings but lends its client for the primary, and the driver sends commands directly on that
+ * client. The library would repeat commands when the connection breaks, though they may have run, and would hold a
+ * second concurrent command back until none is pending. The library, which listens to a Sentinel, finds the primary and
+ * reports a new one.
  */
 import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener } from '../driver.ts';
 import { type NodeRedisClient, send } from './connection.ts';
 import { driverOf, type NodeRedisServer } from './one-server.ts';
 
-/** What is used of a client made by `createSentinel`. */
+/** The used members of a client made by `createSentinel`. */
 export interface NodeRedisSentinel {
   readonly isOpen: boolean;
   readonly isReady: boolean;
   readonly _keyPrefix?: ScriptArgument | undefined;
-  /** Lends the client for the primary; looks for the primary anew when `use` fails with READONLY. */
+  /** Lends the client for the primary; looks the primary up again when `use` fails with READONLY. */
   _execute<T>(isReadonly: boolean, use: (client: NodeRedisClient) => Promise<T>): Promise<T>;
   on(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
   off(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
@@ -25,7 +25,7 @@ interface TopologyChange {
   readonly type: string;
 }
 
-/** A replica refuses to write. Before version 7 a script puts its own words before those of the replica. */
+/** A replica refuses writes. Before version 7, a script error has its own text before that of the replica. */
 const READ_ONLY = /^READONLY |: -READONLY /;
 
 class SentinelPrimary implements NodeRedisServer {
@@ -36,7 +36,7 @@ class SentinelPrimary implements NodeRedisServer {
   #looking: Promise<NodeRedisClient> | undefined;
   #isWatched = false;
   #tellSwitched: SwitchListener = () => {};
-  /** The library has just dropped its clients for the old primary, and connects to the new one. */
+  /** The library has just dropped its clients for the old primary, and is connecting to the new one. */
   readonly #onChange = ({ type }: TopologyChange) => {
     if (type === 'MASTER_CHANGE') this.#tellSwitched();
   };
@@ -60,9 +60,9 @@ class SentinelPrimary implements NodeRedisServer {
     if (!this.#isWatched) this.#sentinel.on('topology-change', this.#onChange);
     this.#isWatched = true;
     if (!this.#sentinel.isOpen) throw new Error('The client is closed');
-    // Asked after it failed to connect, version 5 would look for ever, without letting anything else run.
+    // After a failed connect, version 5 would search for ever and block the event loop.
     if (this.#client === undefined && !this.#sentinel.isReady) throw new Error('The client is offline');
-    // Not connected, another server may be the primary by now, or will be: the library looks, and waits for it.
+    // The client is not connected, so the primary may be changing: the library looks it up, and waits for it.
     return this.#client?.isReady === true ? this.#client : this.#look();
   }
 
@@ -74,7 +74,7 @@ class SentinelPrimary implements NodeRedisServer {
     this.#sentinel.off('topology-change', this.#onChange);
   }
 
-  /** One at a time: two at once would cost the library one of its clients for good, if it has several. */
+  /** One lookup at a time: of two at once, the library would lose one of its clients for good, if it has several. */
   #look(demoted?: NodeRedisClient): Promise<NodeRedisClient> {
     this.#looking ??= this.#borrow(demoted).finally(() => {
       this.#looking = undefined;

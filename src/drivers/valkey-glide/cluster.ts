@@ -1,11 +1,10 @@
 /**
  * The driver for a Cluster behind a GlideClusterClient of Valkey GLIDE 2.
  *
- * GLIDE does not show what it knows of the Cluster, so the servers are asked who has which slots: when the
- * driver is first used, and whenever that proved wrong. Scripts do not depend on it: GLIDE finds the way by
- * itself, at once if its client reads from primaries (`readFrom`); one that reads from replicas does not see
- * that a primary became one, and needs up to a minute after a planned failover. How commands are sent and
- * connections opened is shared with `valkey-glide.ts`.
+ * GLIDE does not expose its slot map, so the driver asks the servers for it: at first use, and whenever it was wrong.
+ * Scripts do not depend on it: GLIDE routes them itself, immediately if its client reads from primaries (`readFrom`). A
+ * client that reads from replicas does not notice that a primary became a replica, and needs up to a minute after a
+ * planned failover. `command.ts` sends the commands, `connection.ts` opens connections.
  */
 import { randomUUID } from 'node:crypto';
 import { UnsentError } from '../../outcome.ts';
@@ -22,19 +21,19 @@ import {
   usableConfiguration,
 } from './connection.ts';
 
-/** Slots that follow each other and have one primary. */
+/** Consecutive slots with the same primary. */
 interface SlotRange {
   readonly first: number;
   readonly last: number;
   readonly primary: GlideAddress;
 }
 
-/** A line of CLUSTER SLOTS: the range, then the servers that have it, the primary first. */
+/** An entry of CLUSTER SLOTS: the range, then its servers, the primary first. */
 type SlotsLine = [first: number, last: number, primary: [host: string | null, port: number]];
 
 class GlideClusterDriver implements Driver {
   readonly library = 'valkey-glide';
-  /** What the library does with a command whose connection breaks is its own business. */
+  /** The library decides what happens to a command whose connection breaks. */
   readonly writesOnce = false;
   readonly topology = 'cluster';
   readonly keyPrefix = '';
@@ -95,7 +94,7 @@ class GlideClusterDriver implements Driver {
 
   #run(args: readonly ScriptArgument[], [first = randomUUID()]: readonly string[]): Promise<ScriptReply> {
     this.#learn();
-    // Without a route, a script without keys may be sent to a replica.
+    // Without a route, GLIDE may send a script without keys to a replica.
     return send(this.#client, args, { type: 'primarySlotKey', key: first });
   }
 
@@ -110,14 +109,14 @@ class GlideClusterDriver implements Driver {
     return address;
   }
 
-  /** Has the Cluster asked, if that was never done; nobody waits for it. */
+  /** Asks for the slot map if that was never done, without waiting for the answer. */
   #learn(): void {
     if (this.#asked) return;
     this.#asked = true;
     void this.rediscover();
   }
 
-  /** Asks who has which slots. Whoever asks meanwhile gets the same answer. */
+  /** Asks for the slot map. Concurrent callers share one answer. */
   #ask(): Promise<void> {
     this.#asked = true;
     this.#asking ??= send(this.#client, ['CLUSTER', 'SLOTS'], 'randomNode')
@@ -132,7 +131,7 @@ class GlideClusterDriver implements Driver {
     const ranges = lines.map(([first, last, [host, port]]) => ({
       first,
       last,
-      // A server that does not know its own address leaves it out: it is where the client reaches it.
+      // A server that does not know its address omits it: then the address that the client uses is right.
       primary: { host: host || (this.#config?.addresses[0]?.host ?? ''), port },
     }));
     this.#ranges = ranges;
@@ -147,7 +146,7 @@ function nameOf({ host, port }: GlideAddress): string {
 /**
  * Makes a driver of a GlideClusterClient.
  *
- * @param config what the client was made with; without it there are no connections of our own.
+ * @param config what the client was made with; without it the driver opens no dedicated connections.
  */
 export function glideClusterDriver(client: GlideClient, config: GlideConfiguration | undefined): Driver {
   return new GlideClusterDriver(client, config);

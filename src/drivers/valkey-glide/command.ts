@@ -1,23 +1,22 @@
 /**
- * How a client of Valkey GLIDE is spoken to, and what its errors mean in the words of the server.
+ * Sends commands on a client of Valkey GLIDE, and restores the server's error messages.
  *
- * GLIDE takes the code off a server's error and puts a name of its own in its place, so that nobody who knows
- * the server would recognise it. Here the server's text is put together again, and the few errors by which
- * GLIDE says that it never sent the command become an UnsentError. A time-out (250 ms unless
- * `requestTimeout` says otherwise) and a lost connection pass as they are: the outcome is unknown. GLIDE sends
- * nothing again whose reply was lost; it follows redirections of a Cluster by itself.
+ * GLIDE replaces the code of a server error by its own name. This file rebuilds the server's text, and turns the few
+ * errors by which GLIDE says that it never sent the command into an UnsentError. A time-out (250 ms unless
+ * `requestTimeout` is set) and a lost connection pass unchanged: the outcome is unknown. GLIDE does not resend a
+ * command whose reply was lost; it follows redirections of a Cluster by itself.
  */
 
 import { UnsentError } from '../../outcome.ts';
 import type { ScriptArgument, ScriptReply } from '../driver.ts';
 
-/** Where a Cluster client is told to send a command. */
+/** The destination of a command in a Cluster. */
 export type GlideRoute =
   | 'randomNode'
   | { readonly type: 'primarySlotKey'; readonly key: string }
   | { readonly type: 'routeByAddress'; readonly host: string; readonly port: number };
 
-/** What is used of a GlideClient or GlideClusterClient. */
+/** The used members of a GlideClient or GlideClusterClient. */
 export interface GlideClient {
   customCommand(args: ScriptArgument[], options?: object): Promise<unknown>;
 }
@@ -27,7 +26,7 @@ const AS_BYTES = 0;
 
 type RawReply = number | string | Buffer | null | RawReply[];
 
-/** Sends a command as given; to a standalone client without a route. */
+/** Sends a command as given. A standalone client takes no route. */
 export async function send(
   client: GlideClient,
   args: readonly ScriptArgument[],
@@ -46,12 +45,12 @@ function asText(reply: RawReply): ScriptReply {
   return Array.isArray(reply) ? reply.map(asText) : reply;
 }
 
-/** An error that the server replied with, in its own words. */
+/** An error reply, with the server's own text. */
 class ReplyError extends Error {
   override readonly name = 'ReplyError';
 }
 
-/** GLIDE's names for codes it knows, where they are not the code in another spelling (`ReadOnly`, `Moved`). */
+/** GLIDE's names for known codes, where the name is not the code in another spelling (`ReadOnly`, `Moved`). */
 const CODES: ReadonlyMap<string, string> = new Map([
   ['ResponseError', 'ERR'],
   ['NoScriptError', 'NOSCRIPT'],
@@ -63,11 +62,11 @@ const CODES: ReadonlyMap<string, string> = new Map([
 const KNOWN_CODE = /^An error was signalled by the server:? ?- (\w+)(?:: ([\s\S]*))?$/;
 const OTHER_CODE = /^([A-Z][A-Z0-9]*): ([\s\S]*)$/;
 
-/** What GLIDE says when it has not sent a command: closed, too many under way, no connection. */
+/** GLIDE's messages for a command it has not sent: closed, too many pending, no connection. */
 const UNSENT =
   /^Unable to execute requests; the client is closed|^Reached maximum inflight requests|circuit breaker is open|- (?:FatalSendError|ConnectionNotFoundForRoute|AllConnectionsUnavailable)\b/i;
 
-/** The same error as the server said it, or as an UnsentError; GLIDE's own is kept as `cause`. */
+/** The error with the server's text, or as an UnsentError; GLIDE's own error is kept as `cause`. */
 export function inServerWords(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const [, kind, detail] = KNOWN_CODE.exec(error.message) ?? [];

@@ -1,11 +1,11 @@
 /**
- * Connections of our own for a client of Valkey GLIDE, opened with ioredis.
+ * Dedicated connections for a client of Valkey GLIDE, opened with ioredis.
  *
- * GLIDE cannot give one that keeps the promises of `driver.ts`: it reconnects by itself and tells nobody,
- * moves subscriptions between servers unseen, and pins nothing to one connection of a Cluster; a subscription
- * that the server denies is no error, and waiting for it asks thousands of times a second. ioredis is here
- * anyway, so it connects, by the configuration that the GLIDE client was made with. Without one, or with one
- * that only GLIDE can use, opening is refused with a text that says what to do, and waiting polls.
+ * GLIDE's own connections cannot keep the contract of `driver.ts`: GLIDE reconnects silently, moves subscriptions
+ * between servers silently, and binds nothing to one connection of a Cluster; a subscription that the server denies is
+ * no error, and waiting for it asks thousands of times a second. ioredis is a dependency anyway, so it connects, with
+ * the configuration of the GLIDE client. Without one, or with one that only GLIDE can use, opening fails with an error
+ * that says what to do, and waiters poll.
  */
 import { DriverError } from '../../errors.ts';
 import { named } from '../address.ts';
@@ -13,7 +13,7 @@ import type { ConnectionStates } from '../connection-state.ts';
 import type { Connection, ConnectionEvents } from '../driver.ts';
 import { type IoredisClient, openIoredisConnection } from '../ioredis/connection.ts';
 
-/** What is used of the configuration of a GlideClient or GlideClusterClient. */
+/** The used fields of the configuration of a GlideClient or GlideClusterClient. */
 export interface GlideConfiguration {
   readonly addresses: readonly { readonly host: string; readonly port?: number | undefined }[];
   readonly databaseId?: number | undefined;
@@ -45,13 +45,13 @@ export interface GlideAddress {
 }
 
 const DEFAULT_PORT = 6379;
-/** What GLIDE takes when it is told nothing. */
+/** GLIDE's default. */
 const DEFAULT_CONNECT_MS = 2_000;
 
-/** What Node.js says of a certificate that GLIDE may well trust: GLIDE asks the system, Node.js its own list. */
+/** Errors of Node.js for a certificate that GLIDE may trust: GLIDE uses the system's list, Node.js its own. */
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY/;
 
-/** Whether this is a configuration of GLIDE, as far as it is used here. */
+/** Whether this is a GLIDE configuration, judged by the fields used here. */
 export function isGlideConfiguration(value: unknown): value is GlideConfiguration {
   if (typeof value !== 'object' || value === null) return false;
   const addresses: unknown = Reflect.get(value, 'addresses');
@@ -62,12 +62,12 @@ export function isGlideConfiguration(value: unknown): value is GlideConfiguratio
   );
 }
 
-/** Where the configuration says the servers are. */
+/** The server addresses of the configuration. */
 export function addressesOf(config: GlideConfiguration): GlideAddress[] {
   return config.addresses.map(({ host, port = DEFAULT_PORT }) => ({ host, port }));
 }
 
-/** Refuses, in a way that is not tried again silently, what cannot be used to connect. */
+/** Rejects a configuration that cannot be used to connect, with an error that is not retried silently. */
 export function usableConfiguration(config: GlideConfiguration | undefined): GlideConfiguration {
   if (config === undefined) {
     throw new DriverError(

@@ -1,9 +1,9 @@
 /**
- * Finds the driver for a client of Valkey GLIDE, and the configuration that it was made with.
+ * Finds the driver for a client of Valkey GLIDE, and the client's configuration.
  *
- * A GLIDE client keeps its configuration as `config` and whether it is closed as `isClosed`; neither is part of its
- * public interface. Users who would rather not rely on that hand the configuration over beside the client. Where there
- * is none, the driver does without connections of its own, and says so when one is asked for.
+ * A GLIDE client keeps its configuration as `config` and its closed state as `isClosed`; neither is part of its public
+ * interface. To avoid relying on that, users pass the configuration beside the client. Without a configuration, the
+ * driver opens no dedicated connections, and says so when one is requested.
  */
 import { OptionError } from '../../errors.ts';
 import type { Driver } from '../driver.ts';

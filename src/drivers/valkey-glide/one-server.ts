@@ -1,8 +1,8 @@
 /**
  * The driver for one server, or a primary with replicas, behind a GlideClient of Valkey GLIDE 2.
  *
- * Typed structurally, so that nobody needs the library or its types: it is never imported. Commands go through
- * the user's client; connections of our own are opened by its configuration, see `valkey-glide-connection.ts`.
+ * Typed structurally, so that users need neither the library nor its types: it is never imported. Commands go through
+ * the user's client; dedicated connections use its configuration, see `connection.ts`.
  */
 import type { Driver } from '../driver.ts';
 import { OneServerDriver } from '../one-server.ts';
@@ -13,7 +13,7 @@ import { openToPrimary } from './primary.ts';
 /**
  * Makes a driver of a GlideClient.
  *
- * @param config what the client was made with; without it there are no connections of our own.
+ * @param config what the client was made with; without it the driver opens no dedicated connections.
  */
 export function glideDriver(client: GlideClient, config: GlideConfiguration | undefined): Driver {
   return new OneServerDriver({

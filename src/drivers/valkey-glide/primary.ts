@@ -1,8 +1,8 @@
 /**
- * Finds the primary among the servers that a GlideClient was given, and opens a connection to it.
+ * Finds the primary among the addresses of a GlideClient, and opens a connection to it.
  *
- * GLIDE takes the addresses of a primary and its replicas in any order and asks each what it is. The same is
- * done here for every connection, because the roles may have changed since.
+ * GLIDE takes the addresses of a primary and its replicas in any order and asks each server for its role. This file
+ * does the same for every connection, because the roles may have changed.
  */
 
 import type { ConnectionStates } from '../connection-state.ts';
@@ -14,9 +14,9 @@ import {
   openGlideConnection,
 } from './connection.ts';
 
-/** GLIDE's `NodeDiscoveryMode.Static`: the first address is the primary's, whatever the server says. */
+/** GLIDE's `NodeDiscoveryMode.Static`: the first address is the primary, whatever the server says. */
 const FIRST_IS_PRIMARY = 1;
-/** GLIDE's `NodeDiscoveryMode.DiscoverAll`: any server of the set is enough. */
+/** GLIDE's `NodeDiscoveryMode.DiscoverAll`: any server of the set leads to the primary. */
 const ANY_LEADS_TO_PRIMARY = 2;
 
 const PRIMARY = /^role:master\r?$/m;
@@ -46,20 +46,20 @@ export async function openToPrimary(
     } catch (error) {
       reason = error;
     }
-    // Closing ends the connection that is being opened, and none may follow it.
+    // Closing the driver ends the pending connection, and no other may be opened.
     if (connectionStates.isOver) break;
   }
   throw reason;
 }
 
-/** A connection to a primary, or what a replica says of its own. */
+/** A connection to a primary, or the primary that a replica names. */
 async function openIfPrimary(
   config: GlideConfiguration,
   address: GlideAddress,
   connectionStates: ConnectionStates,
   events: ConnectionEvents,
 ): Promise<{ connection?: Connection; primary?: GlideAddress }> {
-  // Until it is known to be the right one, nobody is told that it broke but by a rejection.
+  // Until the server is known to be the primary, a break is reported only by a rejection.
   let broken: Error | undefined;
   let onDown = (reason: Error) => {
     broken = reason;

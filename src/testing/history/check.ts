@@ -1,8 +1,8 @@
 /**
  * Judges a history: was everything in it allowed?
  *
- * Every rule is sound: an allowed history breaks none of them, whatever happened between the events that were
- * recorded. A rule therefore may miss what only a look inside the server could show.
+ * Every rule is sound: an allowed history breaks none of them, whatever happened between the recorded events. A rule
+ * may therefore miss violations that only the server's internal state would show.
  */
 import type { HistoryEvent } from './event.ts';
 import { digestOf } from './reading.ts';
@@ -37,7 +37,7 @@ const SWEEPS: readonly Sweep[] = [
 ];
 
 /**
- * Checks what recorders wrote down, after everything has ended.
+ * Checks a recorded history, after everything has ended.
  *
  * @example
  * ```ts

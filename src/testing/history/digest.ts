@@ -1,22 +1,22 @@
 /**
- * A history put in order: its calls with their outcomes, its holds with what became of them, its faults, stalls and
- * deaths. How it is read from events is left to `reading.ts`; what was allowed, to the rules.
+ * An indexed history: calls with their outcomes, holds with their ends, faults, stalls and deaths. `reading.ts` builds
+ * it from events; the rules decide what was allowed.
  */
 import type { HistoryEvent, RecordedCall, RecordedKind } from './event.ts';
 import { NO_SPANS, type Spans } from './spans.ts';
 
 const SHORTEST_LEASE_NS = 200e6;
 
-/** An invocation and what it came to. */
+/** An invocation and its outcome. */
 export interface Call {
   readonly invoke: HistoryEvent;
   outcome?: HistoryEvent;
 }
 
-/** A grant and everything that is known of its hold. */
+/** A grant and everything known about its hold. */
 export interface HoldStory {
   readonly id: string;
-  /** The acquisition that brought it. */
+  /** The acquisition that was granted. */
   readonly call: Call;
   readonly key: string;
   readonly kind: RecordedKind;
@@ -29,10 +29,10 @@ export interface HoldStory {
   readonly permits: number;
   readonly invokedNs: number;
   readonly grantedNs: number;
-  /** Until when the holder may rely on it, as last recorded, and when that was. */
+  /** The holder's deadline as last recorded, and when it was recorded. */
   deadlineNs: number;
   deadlineReadNs: number;
-  /** The lease that was asked for, or the most time that a reading of the deadline left, whichever is longer. */
+  /** The requested lease, or the longest time left at a reading of the deadline, whichever is longer. */
   leaseNs: number;
   lost?: HistoryEvent;
   release?: Call;
@@ -46,20 +46,20 @@ export interface FaultSpan {
   readonly procs: readonly string[] | undefined;
 }
 
-/** What concerns one key. */
+/** The events of one key. */
 export interface KeyDigest {
   readonly key: string;
   readonly holds: HoldStory[];
   readonly calls: Record<RecordedCall, Call[]>;
-  /** How much there is to share, from when on. */
+  /** The capacity over time. */
   readonly sets: HistoryEvent[];
-  /** What the server listed as waiting. */
+  /** The server's lists of waiters. */
   readonly queues: HistoryEvent[];
-  /** What was found at the end. */
+  /** What was left at the end. */
   readonly lefts: HistoryEvent[];
 }
 
-/** What a reading of the events finds. */
+/** The result of reading the events. */
 export interface DigestParts {
   readonly events: readonly HistoryEvent[];
   readonly calls: readonly Call[];
@@ -79,7 +79,7 @@ export class Digest {
   readonly holds: readonly HoldStory[];
   readonly keys: ReadonlyMap<string, KeyDigest>;
   readonly faults: readonly FaultSpan[];
-  /** No lease lasted longer on the server. */
+  /** An upper bound for every lease on the server. */
   readonly longestLeaseNs: number;
   readonly #parts: DigestParts;
 
@@ -95,35 +95,35 @@ export class Digest {
     this.longestLeaseNs = longestLease(parts.holds);
   }
 
-  /** When the process stood still. */
+  /** When the process was stalled. */
   stallsOf(proc: string): Spans {
     return this.#parts.stalls.get(proc) ?? NO_SPANS;
   }
 
-  /** When the process died; never is `Infinity`. */
+  /** When the process died; `Infinity` if it did not. */
   diedNs(proc: string): number {
     return this.#parts.deaths.get(proc) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** When the process last recorded anything. */
+  /** When the process last recorded an event. */
   lastEventNs(proc: string): number {
     return this.#parts.lastEventsNs.get(proc) ?? this.startNs;
   }
 
-  /** When a call was over: at its outcome, or with its process. */
+  /** When a call ended: at its outcome, or with its process. */
   endOf({ invoke, outcome }: Call): number {
     return outcome?.atNs ?? this.diedNs(invoke.proc);
   }
 
-  /** Milliseconds since the start, for people. */
+  /** Milliseconds since the start, as text. */
   at(ns: number): string {
     return Number.isFinite(ns) ? `${((ns - this.startNs) / 1e6).toFixed(1)} ms` : 'the end';
   }
 }
 
 /**
- * A holder relies on a lease for less time than the server gives it: on half of it where leases are short, and it
- * begins when the grant was sent for, which some grants tell better than others.
+ * A holder relies on a lease for less time than the server grants: on half of a short lease. It also counts from the
+ * moment the request was sent, which some grants record more exactly than others.
  */
 function longestLease(holds: readonly HoldStory[]): number {
   let longestNs = 0;

@@ -1,11 +1,11 @@
 /**
- * One line of a history: something that a process did, saw or suffered.
+ * One line of a history: an action, an observation or an incident of a process.
  *
- * A history is what the checker judges. It knows nothing of how a lock works; it knows what callers asked for, what
- * they were told, and when. Times come from the monotonic clock, which all processes of one machine share.
+ * The checker judges histories. A history does not show how a lock works; it shows what callers asked for, what they
+ * got, and when. Times come from the monotonic clock, which all processes of one machine share.
  */
 
-/** What was asked. A read/write lock is one key with two kinds; a multi lock is recorded under each of its keys. */
+/** The primitive. A read/write lock is one key with two kinds; a multi lock is recorded under each of its keys. */
 export type RecordedKind =
   | 'lock'
   | 'fair'
@@ -17,48 +17,48 @@ export type RecordedKind =
   | 'latch'
   | 'rate';
 
-/** What a caller does. Each has an `invoke` and, unless the process died, one outcome. */
+/** A caller's action. Each has an `invoke` and, unless the process died, one outcome. */
 export type RecordedCall =
-  /** Takes the lock or `permits`. `fail`: the wait ended without it. */
+  /** Acquires the lock or `permits`. `fail`: the wait ended without a grant. */
   | 'acquire'
-  /** Gives it back. `ok`: it was held until now; `fail`: it had been lost before. */
+  /** Releases it. `ok`: it was held until now; `fail`: it had been lost before. */
   | 'release'
-  /** Frees whoever holds it. */
+  /** A forced release. */
   | 'force'
   /** A latch: counts down by one, or waits for zero. */
   | 'countDown'
   | 'await'
-  /** A write to the witness, guarded by the hold. `fail`: a fence refused it. */
+  /** A write to the witness under the hold. `fail`: a fence refused it. */
   | 'write';
 
-/** What happens without being asked for; `type` is always `info`. */
+/** An event that no caller asked for; `type` is always `info`. */
 export type RecordedIncident =
   /** The holder's `signal` aborted. */
   | 'lost'
-  /** The holder looked at its hold: it is held until `deadlineNs`. */
+  /** The holder checked its hold: it is held until `deadlineNs`. */
   | 'held'
   /**
-   * How much there is to share: `permits` of a semaphore, `count` of a latch, `permits` per `intervalMs` of a rate.
-   * Recorded when it is done; of a semaphore whose number rises, before that is asked for. A rate for each client is
-   * recorded under a key for each client.
+   * The capacity: `permits` of a semaphore, `count` of a latch, `permits` per `intervalMs` of a rate. Recorded after it
+   * is set, but before the call if a semaphore's number rises. A rate per client is recorded under one key for each
+   * client.
    */
   | 'set'
-  /** The waiters of a fair lock as the server lists them: `queue`, the head first. */
+  /** The server's list of a fair lock's waiters: `queue`, the head first. */
   | 'queue'
-  /** The process did not run from `fromNs` until now: stopped, or its event loop was blocked. */
+  /** The process did not run from `fromNs` until now: it was stopped, or its event loop was blocked. */
   | 'stalled'
   /** The process ended without closing its client. */
   | 'died'
-  /** Found after everything had been healed and closed: `permits` still available, or a `leak` in words. */
+  /** Found after everything was healed and closed: the available `permits`, or the description of a `leak`. */
   | 'left'
-  /** A fault begins (`invoke`) or is over (`ok`); these two have types of their own. */
+  /** A fault begins (`invoke`) or ends (`ok`); here `type` is not `info`. */
   | 'fault';
 
-/** One event. Which of the optional fields are there depends on `op`. */
+/** One event. Its optional fields depend on `op`. */
 export interface HistoryEvent {
-  /** The process, or `nemesis` for faults, or `witness` for what was read from the server. */
+  /** The process, or `nemesis` for faults, or `witness` for values read from the server. */
   readonly proc: string;
-  /** Who acted inside the process: one call at a time. */
+  /** The worker inside the process; it makes one call at a time. */
   readonly worker: string;
   /** The name of the primitive; empty for `stalled`, `died` and `fault`. */
   readonly key: string;
@@ -67,33 +67,33 @@ export interface HistoryEvent {
   readonly type: 'invoke' | 'ok' | 'fail' | 'info';
   /** By `process.hrtime`. */
   readonly atNs: number;
-  /** Ties an invocation to its outcome; unique in its process. */
+  /** Links an invocation to its outcome; unique in its process. */
   readonly call?: number;
-  /** The handle that the caller got, from its grant on; unique in the history. */
+  /** The caller's handle, from its grant on; unique in the history. */
   readonly hold?: string;
-  /** Who asked, where several handles belong to one owner that may re-enter. Without it each handle is its own party. */
+  /** The owner, if several handles belong to one that may re-enter. Without it each handle is a separate party. */
   readonly party?: string;
   /** The owner field in Redis. */
   readonly owner?: string;
   /** The fencing token. */
   readonly token?: number;
-  /** How many permits were asked for, given back, set or left. One when it is not there. */
+  /** How many permits were requested, returned, set or left. Default one. */
   readonly permits?: number;
   readonly count?: number;
   readonly intervalMs?: number;
-  /** How long the caller was ready to wait; not there when that is not known. 0 is one try. */
+  /** How long the caller would wait; absent if unknown. 0 is a single attempt. */
   readonly waitMs?: number;
-  /** The lease that was asked for; not there when the watchdog renews it. */
+  /** The requested lease; absent if the watchdog renews it. */
   readonly leaseMs?: number;
-  /** Until when the holder may rely on what it holds, as far as it knew at `atNs`. */
+  /** The holder's deadline, as it knew it at `atNs`. */
   readonly deadlineNs?: number;
   /** When a stall began. */
   readonly fromNs?: number;
   readonly queue?: readonly string[];
   /** Of a loss: the reason. Of an outcome that is not `ok`: the error's code. Of a fault: its name. Of a leak: what. */
   readonly what?: string;
-  /** Of a fault: it may take holds away from holders on the server, so that a loss after it is no false alarm. */
+  /** Of a fault: it may remove holds from the server, so a loss after it is no false alarm. */
   readonly removesHolds?: boolean;
-  /** Of a fault: the processes it strikes; all when it is not there. */
+  /** Of a fault: the affected processes; all if absent. */
   readonly procs?: readonly string[];
 }

@@ -1,16 +1,16 @@
 /**
- * Looks for an order of concurrent operations that a model allows: the search of Wing and Gong, with Lowe's memory of
- * what was tried. Each operation takes effect at one moment between its invocation and its outcome.
+ * Searches for an order of concurrent operations that a model allows: the algorithm of Wing and Gong, with Lowe's
+ * memory of visited states. Each operation takes effect at one moment between its invocation and its outcome.
  *
- * What may or may not have happened is an operation that the order may leave out: an acquisition in doubt, a release
- * in doubt, the end of a lease.
+ * An operation that may not have happened can be left out of the order: an acquisition in doubt, a release in doubt,
+ * the end of a lease.
  */
 import { EMPTY, type Entry, entered, left, type Model, type State } from './models.ts';
 
 export type Effect =
-  /** Comes in. */
+  /** Enters. */
   | { readonly does: 'enter'; readonly entry: Entry }
-  /** Is refused, which a lock that could let it in does not do. */
+  /** Is refused; the lock must be unable to admit it. */
   | { readonly does: 'find taken'; readonly entry: Entry }
   /** Leaves, by a release or by the end of its lease. */
   | { readonly does: 'leave'; readonly hold: string };
@@ -18,7 +18,7 @@ export type Effect =
 export interface Operation {
   readonly effect: Effect;
   readonly fromNs: number;
-  /** `Infinity` when it may take effect at any later time. */
+  /** `Infinity` if it may take effect at any later time. */
   readonly toNs: number;
   /** The order may leave it out. */
   readonly isOptional: boolean;
@@ -26,19 +26,19 @@ export interface Operation {
 
 export interface SearchResult {
   readonly verdict: 'valid' | 'invalid' | 'unknown';
-  /** How many moves were tried. */
+  /** The number of moves tried. */
   readonly steps: number;
 }
 
 interface Node {
-  /** A bit for each operation that has taken effect. */
+  /** One bit for each operation that has taken effect. */
   readonly done: bigint;
   readonly state: State;
 }
 
-/** Searches for an order; gives up after so many steps. */
+/** Searches for an order; gives up after `maxSteps`. */
 export function search(model: Model, operations: readonly Operation[], maxSteps: number): SearchResult {
-  // What must end first is tried first: the order in which it really happened is mostly close to that.
+  // Try the earliest end first: the real order is mostly close to that.
   const ordered = [...operations].sort((a, b) => a.toNs - b.toNs || a.fromNs - b.fromNs);
   const needed = ordered.reduce((bits, { isOptional }, i) => (isOptional ? bits : bits | bit(i)), 0n);
   const stack: Node[] = [{ done: 0n, state: EMPTY }];
@@ -56,7 +56,7 @@ export function search(model: Model, operations: readonly Operation[], maxSteps:
   return { verdict: 'invalid', steps };
 }
 
-/** What may come next: all that began before the first of the rest must have ended. */
+/** The possible next operations: those that began before the earliest end of the remaining ones. */
 function movesFrom(model: Model, ordered: readonly Operation[], { done, state }: Node): Node[] {
   let firstEndNs = Number.POSITIVE_INFINITY;
   for (const [i, { isOptional, toNs }] of ordered.entries()) {
@@ -67,14 +67,14 @@ function movesFrom(model: Model, ordered: readonly Operation[], { done, state }:
     if ((done & bit(i)) !== 0n || fromNs > firstEndNs) continue;
     const next = after(model, state, effect);
     if (next === undefined) continue;
-    // An end needs no bit: what has left does not come again, so that there is nothing to end twice.
+    // An optional end needs no bit: a hold that has left does not enter again, so it cannot end twice.
     const isEnd = isOptional && effect.does === 'leave';
     moves.push({ done: isEnd ? done : done | bit(i), state: next });
   }
   return moves;
 }
 
-/** The state after the effect; undefined when the model does not allow it. */
+/** The state after the effect; undefined if the model does not allow it. */
 function after(model: Model, state: State, effect: Effect): State | undefined {
   switch (effect.does) {
     case 'enter':

@@ -1,8 +1,8 @@
 /**
- * What a lock is, without time and without a network: which holds may come in, given those that are inside.
+ * Models of locks, without time and network: which holds may enter, given those that are inside.
  */
 
-/** A hold as a model sees it. */
+/** A hold in a model. */
 export interface Entry {
   readonly hold: string;
   readonly party: string;
@@ -13,37 +13,37 @@ export interface Entry {
 
 export interface State {
   readonly inside: readonly Entry[];
-  /** The highest token that was given out. */
+  /** The highest token granted. */
   readonly highestToken: number;
 }
 
 export interface Model {
   readonly name: string;
-  /** Whether it may come in. */
+  /** Whether the hold may enter. */
   admits(state: State, entry: Entry): boolean;
 }
 
 export const EMPTY: State = { inside: [], highestToken: Number.NEGATIVE_INFINITY };
 
-/** One at a time. */
+/** One hold at a time. */
 export const mutex: Model = {
   name: 'mutex',
   admits: ({ inside }) => inside.length === 0,
 };
 
-/** One party at a time, as often as it likes. */
+/** One party at a time, any number of times. */
 export const reentrant: Model = {
   name: 'reentrant lock',
   admits: ({ inside }, { party }) => inside.every((other) => other.party === party),
 };
 
-/** One at a time, each with a higher token than all before. */
+/** One hold at a time, each with a higher token than all before. */
 export const fenced: Model = {
   name: 'fenced lock',
   admits: (state, entry) => mutex.admits(state, entry) && isFresh(state, entry),
 };
 
-/** One party at a time; it has one token for as long as it is inside. */
+/** One party at a time, with one token for as long as it is inside. */
 export const reentrantFenced: Model = {
   name: 'reentrant fenced lock',
   admits(state, entry) {
@@ -53,7 +53,7 @@ export const reentrantFenced: Model = {
   },
 };
 
-/** Readers together, or one party that writes and may read, too. */
+/** Any number of readers, or one party that writes and may also read. */
 export const readWrite: Model = {
   name: 'read/write lock',
   admits({ inside }, { party, side }) {
@@ -63,7 +63,7 @@ export const readWrite: Model = {
   },
 };
 
-/** As many as there are permits. */
+/** As many holds as there are permits. */
 export function semaphore(permits: number): Model {
   return {
     name: `semaphore of ${permits}`,
@@ -72,18 +72,18 @@ export function semaphore(permits: number): Model {
   };
 }
 
-/** The state after it came in. */
+/** The state after the hold entered. */
 export function entered({ inside, highestToken }: State, entry: Entry): State {
   return { inside: [...inside, entry], highestToken: Math.max(highestToken, entry.token ?? highestToken) };
 }
 
-/** The state after it left; undefined when it was not inside. */
+/** The state after the hold left; undefined if it was not inside. */
 export function left({ inside, highestToken }: State, hold: string): State | undefined {
   const others = inside.filter((entry) => entry.hold !== hold);
   return others.length === inside.length ? undefined : { inside: others, highestToken };
 }
 
-/** A token that the history does not tell may be any. */
+/** A token that the history does not record may have any value. */
 function isFresh({ highestToken }: State, { token }: Entry): boolean {
   return token === undefined || token > highestToken;
 }

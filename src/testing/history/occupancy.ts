@@ -1,20 +1,20 @@
 /**
- * From when to when a key may be taken on the server, by everything the history tells: longer than any holder
- * believed, so that what is free here is surely free.
+ * When a key may be taken on the server, judged by the whole history: longer than any holder believed, so a key that is
+ * free here is surely free.
  */
 import type { Call, Digest, HoldStory, KeyDigest } from './digest.ts';
 import type { CheckBounds } from './verdict.ts';
 
-/** A hold, or an acquisition, that may have so many permits of a key on the server. */
+/** A hold, or an acquisition, that may occupy this many permits of a key on the server. */
 export interface Occupant {
   readonly fromNs: number;
   readonly toNs: number;
   readonly permits: number;
-  /** It begins with a grant. */
+  /** Whether it begins with a grant. */
   readonly isGrant: boolean;
 }
 
-/** Acquisitions of one worker that wait at the same time are members of one multi lock. */
+/** Concurrent acquisitions of one worker are members of one multi lock. */
 export function groupMembers({ calls }: Digest): ReadonlySet<Call> {
   const members = new Set<Call>();
   /** The latest acquisition of each worker, by process. */
@@ -49,7 +49,7 @@ export function occupantsOf(
     const { proc, atNs: fromNs, permits = 1 } = call.invoke;
     const toNs = maybeUntilNs(digest, call, groups.has(call), bounds);
     if (toNs !== undefined) occupants.push({ fromNs, toNs, permits, isGrant: false });
-    // What was on its way when the process stopped may have been granted; and its place in a queue is still its own.
+    // A request in flight when the process stalled may have been granted; and its place in a queue remains.
     const endNs = digest.endOf(call);
     for (const [stallNs, goesOnNs] of digest.stallsOf(proc).parts(fromNs, endNs)) {
       occupants.push({ fromNs: stallNs, toNs: goesOnNs, permits, isGrant: false });
@@ -59,8 +59,8 @@ export function occupantsOf(
 }
 
 /**
- * When the server surely has it back. No lease is prolonged after the holder gave it back, lost it or died, and the
- * last one that was is over after one lease.
+ * When the server has surely freed it. No lease is renewed after the holder released it, lost it or died, and the last
+ * renewal ends after one lease.
  */
 export function surelyOverNs(digest: Digest, { release, lost, deadlineNs, kind, proc }: HoldStory): number {
   if (release?.outcome?.type === 'ok') return release.outcome.atNs;
@@ -72,8 +72,8 @@ export function surelyOverNs(digest: Digest, { release, lost, deadlineNs, kind, 
 }
 
 /**
- * Until when an acquisition that brought no hold may have the key all the same: in doubt, or as a member of a group
- * that is still being collected. Undefined when it has nothing.
+ * Until when an acquisition without a hold may still occupy the key: because it is in doubt, or a member of a group
+ * that is not yet complete. Undefined if it occupies nothing.
  */
 export function maybeUntilNs(
   digest: Digest,

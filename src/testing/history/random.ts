@@ -1,4 +1,4 @@
-/** Numbers that look random and come again with their seed. */
+/** Pseudo-random numbers that a seed reproduces. */
 export class Random {
   #state: number;
 
@@ -38,7 +38,7 @@ export class Random {
     return items.map(() => left.splice(this.integer(0, left.length - 1), 1)[0] as T);
   }
 
-  /** Another sequence, which depends on this seed and the label only. */
+  /** Another sequence, determined by this seed and the label. */
   fork(label: string): Random {
     return new Random(`${this.#state}/${label}`);
   }

@@ -1,5 +1,5 @@
 /**
- * Goes through the events of a history once, in order of time, and ties together what belongs together.
+ * Reads the events of a history once, in order of time, and links those that belong together.
  */
 import { type Call, Digest, type FaultSpan, type HoldStory, type KeyDigest } from './digest.ts';
 import type { HistoryEvent, RecordedCall } from './event.ts';
@@ -8,16 +8,16 @@ import { type Span, Spans } from './spans.ts';
 const CALLS: readonly RecordedCall[] = ['acquire', 'release', 'force', 'countDown', 'await', 'write'];
 const IS_CALL: ReadonlySet<string> = new Set(CALLS);
 
-/** Reads events, in whichever order they were written down. */
+/** Reads events, in any order. */
 export function digestOf(history: readonly HistoryEvent[]): Digest {
   return new Reading().read(inOrder(history));
 }
 
-/** Numbers are sorted many times faster than the events themselves. */
+/** Sorts indexes, which is many times faster than sorting the events themselves. */
 function inOrder(history: readonly HistoryEvent[]): HistoryEvent[] {
   const times = Float64Array.from(history, ({ atNs }) => atNs);
   const places = Uint32Array.from(history, (_, place) => place);
-  // Events of one moment stay in the order in which they were written down.
+  // Events of the same moment stay in the order in which they were recorded.
   places.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
   return Array.from(places, (place) => history[place] as HistoryEvent);
 }
@@ -34,7 +34,7 @@ class Reading {
   readonly #openCalls = new Map<string, Map<number | string, Call>>();
   readonly #openFaults = new Map<string, FaultSpan[]>();
   readonly #byId = new Map<string, HoldStory>();
-  /** Holds that were recorded without a name, the latest last, by worker and key. */
+  /** Holds recorded without a name, the latest last, by worker and key. */
   readonly #unnamed = new Map<string, HoldStory[]>();
 
   read(events: readonly HistoryEvent[]): Digest {
@@ -63,7 +63,7 @@ class Reading {
       open.set(id, this.#begin(event));
       return;
     }
-    // A history written by hand may leave the invocation out.
+    // A handwritten history may omit the invocation.
     const call = open.get(id) ?? this.#begin(event);
     open.delete(id);
     call.outcome = event;
@@ -81,7 +81,7 @@ class Reading {
   #grant(call: Call, ok: HistoryEvent): void {
     const { invoke } = call;
     const { proc, worker, key, kind = 'lock', permits = 1, deadlineNs = Number.POSITIVE_INFINITY } = ok;
-    // What a rate limiter grants is used up, not held.
+    // Permits of a rate limiter are consumed, not held.
     if (kind === 'rate') return;
     const name = ok.hold ?? invoke.hold;
     const id = name ?? `${proc}#${ok.call ?? ok.atNs}`;
@@ -154,7 +154,7 @@ class Reading {
     }
   }
 
-  /** A fault that is not over in the history lasts until its end. */
+  /** A fault without a recorded end lasts until the end of the history. */
   #fault({ type, atNs, what = 'fault', call, removesHolds = false, procs }: HistoryEvent): void {
     const id = `${call ?? ''} ${what}`;
     if (type !== 'invoke') {

@@ -1,8 +1,8 @@
 /**
- * Writes down what one process does with locks, each event before the next step is taken.
+ * Records what one process does with locks, each event before the next step.
  *
- * The recorder wraps calls of the public surface; it changes nothing about them. Whether what it wrote down was
- * allowed is left to the checker.
+ * The recorder wraps calls of the public API and does not change them. The checker decides whether the recorded events
+ * were allowed.
  */
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import type { HistoryEvent, RecordedCall, RecordedKind } from './event.ts';
@@ -13,25 +13,25 @@ export function nowNs(): number {
 }
 
 /**
- * What a recorder is given: everything but the time, and the process unless it is another one, of which something is
- * known from outside: that it died.
+ * An event without the time. The process is the recorder's own, unless the event is about another process, such as its
+ * death.
  */
 export type EventToRecord = Omit<HistoryEvent, 'proc' | 'atNs'> & { readonly proc?: string };
 
-/** What is asked for, and by whom. */
+/** A request, and the worker that makes it. */
 export interface RecordedRequest {
   readonly worker: string;
-  /** Several keys are those of a multi lock: what happens to it is recorded under each of them. */
+  /** Several keys belong to a multi lock: its events are recorded under each of them. */
   readonly key: string | readonly string[];
   readonly kind: RecordedKind;
   readonly party?: string;
   readonly permits?: number;
-  /** How long the caller is ready to wait. 0 is one try, which must find the lock taken if it fails. */
+  /** How long the caller will wait. 0 is a single attempt: if it fails, the lock must have been taken. */
   readonly waitMs?: number;
   readonly leaseMs?: number;
 }
 
-/** What a recorder has to know of a hold or a permit. A permit of a plain semaphore has nothing of it. */
+/** The used properties of a hold or a permit. A permit of a plain semaphore has none of them. */
 export interface Holdable {
   readonly signal?: AbortSignal;
   readonly remainingMs?: number;
@@ -42,19 +42,19 @@ export interface Holdable {
 /** A granted hold. Its end is recorded, too. */
 export interface RecordedHold<H extends Holdable> {
   readonly hold: H;
-  /** The handle's name in the history; in that of a multi lock, `@` and the key follow it. */
+  /** The handle's name in the history; for a multi lock, `@` and the key follow it. */
   readonly id: string;
-  /** Calls what gives the hold back, and records it. Rejects as that rejects. */
+  /** Calls `giveBack` and records it. Rejects if `giveBack` rejects. */
   release(giveBack: () => Promise<boolean>): Promise<boolean>;
 }
 
 const LOOK_EVERY_MS = 10;
-/** A look that comes later than this is recorded as a stall of the process. */
+/** If a check is later than this, the process is recorded as stalled. */
 const STALL_MS = 20;
-/** A deadline that moved by less was not renewed: reading it takes time. */
+/** A smaller change of a deadline is no renewal: reading it takes time. */
 const MOVED_NS = 1e6;
 
-/** What is said of one call, once for each key. */
+/** The events of one call, one for each key. */
 type Abouts = readonly EventToRecord[];
 
 interface Watched {
@@ -88,7 +88,7 @@ export class Recorder {
   #calls = 0;
   #holds = 0;
 
-  /** `write` must have stored the event when it returns: what happens next may be the end of the process. */
+  /** `write` must have stored the event when it returns: the process may end at the next step. */
   constructor(proc: string, write: (event: HistoryEvent) => void) {
     this.proc = proc;
     this.#write = write;
@@ -102,14 +102,14 @@ export class Recorder {
     return new Recorder(proc, (event) => writeSync(file, `${JSON.stringify(event)}\n`));
   }
 
-  /** Records what the methods below do not: incidents, above all. */
+  /** Records what the methods below do not, mainly incidents. */
   record(event: EventToRecord): void {
     this.#write({ proc: this.proc, atNs: nowNs(), ...event });
   }
 
   /**
-   * Records an acquisition: `null` is a wait that ended without it. A rejection is recorded as an outcome that is
-   * not known, and passed on.
+   * Records an acquisition; `null` means that the wait ended without a grant. A rejection is recorded as an unknown
+   * outcome, and rethrown.
    */
   async acquire<H extends Holdable>(
     request: RecordedRequest,
@@ -124,7 +124,7 @@ export class Recorder {
     return this.#granted(abouts, hold);
   }
 
-  /** Records any other call; what `isDone` says of its answer decides between `ok` and `fail`. */
+  /** Records any other call; `isDone` decides by its result between `ok` and `fail`. */
   async call<Answer>(
     op: RecordedCall,
     request: RecordedRequest & Pick<HistoryEvent, 'hold' | 'token'>,
@@ -134,7 +134,7 @@ export class Recorder {
     return this.#follow(this.#begin(op, request), act, isDone);
   }
 
-  /** Stops looking at holds and for stalls; to be called when the clients are closed and nothing is held any more. */
+  /** Stops checking deadlines and stalls. Call it when the clients are closed and nothing is held any more. */
   close(): void {
     clearInterval(this.#looking);
     this.#look();
@@ -220,7 +220,7 @@ export class Recorder {
     signal.addEventListener('abort', onAbort, { once: true });
   }
 
-  /** Notes which deadlines have moved, and whether the process stood still since the last look. */
+  /** Records which deadlines have moved, and whether the process was stalled since the last check. */
   #look(): void {
     const now = nowNs();
     if (now - this.#lookedAt > (LOOK_EVERY_MS + STALL_MS) * 1e6) {
@@ -234,7 +234,7 @@ export class Recorder {
     const { hold, abouts } = watched;
     const readAtNs = nowNs();
     const { remainingMs = Number.POSITIVE_INFINITY } = hold;
-    // Past the deadline what is read is the present, and after a pause in between it is too early.
+    // With no time left the result would be the present, and after a pause it would be too early.
     if (remainingMs === 0 || nowNs() - readAtNs > MOVED_NS) return;
     const deadlineNs = readAtNs + remainingMs * 1e6;
     if (!Number.isFinite(deadlineNs) || Math.abs(deadlineNs - watched.deadlineNs) < MOVED_NS) return;
@@ -243,13 +243,13 @@ export class Recorder {
   }
 }
 
-/** Read before what remains: a pause in between may only make the deadline earlier. */
+/** Read the clock first: a pause before the second reading can only make the deadline earlier. */
 function deadlineOf(hold: Holdable): number {
   const readAtNs = nowNs();
   return readAtNs + (hold.remainingMs ?? Number.POSITIVE_INFINITY) * 1e6;
 }
 
-/** The events of a file that recorders appended to; a last line cut short by a kill is left out. */
+/** The events of a file written by recorders; a last line cut short by a kill is omitted. */
 export function readHistory(path: string): HistoryEvent[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   const whole = lines.slice(0, -1);

@@ -1,8 +1,8 @@
 /**
- * Cuts short samples out of a history: all that may have had to do with one key for a while, as operations of a model.
+ * Cuts short samples out of a history: everything that may have affected one key for a while, as operations of a model.
  *
- * Sound: whatever may have been inside at any moment of the sample is part of it, so that a refusal within the sample
- * finds what explains it. Stretches in which holds may vanish from the server are left out.
+ * Sound: a sample contains every hold that may have been inside at any moment of it, so a refusal within the sample
+ * finds its explanation. Intervals in which holds may vanish from the server are left out.
  */
 import type { Call, Digest, HoldStory, KeyDigest } from './digest.ts';
 import type { Operation } from './linearizability.ts';
@@ -21,17 +21,17 @@ import { Random } from './random.ts';
 import { Spans } from './spans.ts';
 import type { CheckBounds } from './verdict.ts';
 
-/** More acquisitions than these are searched for too long. */
+/** With more acquisitions a search takes too long. */
 const MOST_ACQUISITIONS = 30;
-/** A sample spans so many of them at first. */
+/** The number of acquisitions a sample spans at first. */
 const WANTED_ACQUISITIONS = 12;
 
-/** An acquisition of a sample, and everything that follows from it. */
+/** An acquisition of a sample, with its consequences. */
 export interface Part {
   readonly call: Call;
   readonly hold: HoldStory | undefined;
   readonly operations: readonly Operation[];
-  /** From when to when it may be inside, or is refused. */
+  /** When it may be inside, or is refused. */
   readonly fromNs: number;
   readonly toNs: number;
 }
@@ -44,14 +44,14 @@ export interface Sample {
   readonly toNs: number;
 }
 
-/** Cuts samples from a history; one object for all of it, which remembers what every sample needs to know. */
+/** Cuts samples from one history, and caches what several samples need. */
 export class Sampler {
   readonly #digest: Digest;
   readonly #bounds: CheckBounds;
   readonly #groups: ReadonlySet<Call>;
   readonly #faults: Spans;
   readonly #removing: Spans;
-  /** The holds by the acquisitions that brought them. */
+  /** The holds by their acquisitions. */
   readonly #holds: ReadonlyMap<Call, HoldStory>;
   readonly #parts = new Map<Call, Part>();
 
@@ -66,7 +66,7 @@ export class Sampler {
     this.#removing = new Spans(digest.faults.filter(({ removesHolds }) => removesHolds).map(spanOf));
   }
 
-  /** So many samples from all over the history, the same ones for the same seed. */
+  /** Picks samples from the whole history, the same ones for the same seed. */
   pick(): Sample[] {
     const { samples, seed } = this.#bounds;
     const keys = [...this.#digest.keys.values()].filter(
@@ -74,7 +74,7 @@ export class Sampler {
     );
     const random = new Random(seed);
     const picked: Sample[] = [];
-    // Some places give no sample; they are not looked for without end.
+    // Some places yield no sample, so the number of tries is limited.
     for (let tries = 0; picked.length < samples && tries < 4 * samples && keys.length > 0; tries += 1) {
       const key = keys[random.integer(0, keys.length - 1)] as KeyDigest;
       const sample = this.#near(key, random.integer(0, key.calls.acquire.length - 1));
@@ -83,7 +83,7 @@ export class Sampler {
     return picked;
   }
 
-  /** What concerns the key in this time. */
+  /** Everything that concerns the key in this time. */
   cut(key: KeyDigest, fromNs: number, toNs: number): Sample | undefined {
     const model = modelOf(key, toNs);
     if (model === undefined) return undefined;
@@ -119,9 +119,9 @@ export class Sampler {
   }
 
   /**
-   * Which refusals are judged: of one try only, since a wait may end before the server was asked; not near a fault,
-   * when a new primary refuses all callers for a while; not of groups, which give back what they could not complete; not
-   * of readers while a writer waits, for which they stand back.
+   * Which refusals are judged: only single attempts, since a wait may end before the server was asked; not near a
+   * fault, when a new primary refuses all callers for a while; not those of groups, which give back what they could not
+   * complete; not those of readers while a writer waits, since waiting writers have priority.
    */
   #refusalsCount(key: KeyDigest, fromNs: number, toNs: number): (call: Call) => boolean {
     const isGroup = key.holds.some(({ owner }) => owner?.includes(' ') ?? false);
@@ -172,7 +172,7 @@ export class Sampler {
     return { call, hold, operations, fromNs, toNs };
   }
 
-  /** How a hold may end: by a release that was confirmed, or by one in doubt, the end of its lease, its loss, a death. */
+  /** How a hold may end: by a confirmed release, or by one in doubt, the end of its lease, its loss, a death. */
   #endsOf(hold: HoldStory): Operation[] {
     const { id, release, deadlineNs, lost, proc, kind, grantedNs } = hold;
     const effect = { does: 'leave', hold: id } as const;
@@ -192,10 +192,10 @@ export class Sampler {
   }
 }
 
-/** Losses that the server may still know nothing of. */
+/** Losses that the server may not know of yet. */
 const SAID_BY_HOLDER = new Set(['expired', 'unreachable', 'suspended', 'maxHold', 'closed']);
 
-/** When the last of it that must take effect has ended. */
+/** When the last operation that must take effect has ended. */
 function mustEndNs({ operations }: Part): number {
   return Math.max(0, ...operations.map(({ isOptional, toNs }) => (isOptional ? 0 : toNs)));
 }
@@ -212,7 +212,7 @@ function entryOf({ invoke }: Call, hold: HoldStory | undefined): Entry {
   };
 }
 
-/** The model of a key by what is asked of it; undefined when there is none: the order of a queue is not in the models. */
+/** The model of a key by its kind; undefined if there is none: the models do not cover queues. */
 function modelOf({ calls, sets, holds }: KeyDigest, atNs: number): Model | undefined {
   const [first] = calls.acquire;
   if (first === undefined) return undefined;

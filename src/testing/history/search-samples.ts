@@ -1,5 +1,5 @@
 /**
- * Searches short samples of a history for an order that explains them, and cuts one that has none down to the calls
+ * Searches short samples of a history for an order that explains them, and reduces a sample without one to the calls
  * that matter.
  */
 import { search } from './linearizability.ts';
@@ -7,7 +7,7 @@ import { type Part, type Sample, Sampler } from './samples.ts';
 import type { Case } from './sweeps/sweep.ts';
 import type { Violation } from './verdict.ts';
 
-/** What was searched: the samples that nothing explains, and whether a search was given up. */
+/** Returns the samples that no order explains, and whether a search was abandoned. */
 export function searchSamples(history: Case): { unexplained: Violation[]; gaveUp: boolean } {
   const { digest, bounds } = history;
   const unexplained = new Map<string, Violation>();
@@ -18,15 +18,15 @@ export function searchSamples(history: Case): { unexplained: Violation[]; gaveUp
     gaveUp ||= verdict === 'unknown';
     if (verdict !== 'invalid') continue;
     const found = violationOf(history, shrinkSample(sample, bounds.searchSteps));
-    // Samples that overlap come down to the same calls.
+    // Overlapping samples reduce to the same calls.
     unexplained.set(found.text, found);
   }
   return { unexplained: [...unexplained.values()], gaveUp };
 }
 
 /**
- * Leaves one acquisition after the other out, with all that follows from it, as long as nothing explains the rest.
- * What could explain a refusal of the rest stays.
+ * Removes one acquisition after the other, with its consequences, as long as no order explains the rest. Keeps what
+ * could explain a refusal in the rest.
  */
 export function shrinkSample(sample: Sample, searchSteps: number): Sample {
   let { parts } = sample;

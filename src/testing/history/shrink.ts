@@ -1,5 +1,5 @@
 /**
- * Cuts a history down to what one violation is about, and prints it, one line for each event.
+ * Reduces a history to the events of one violation, and prints them, one line for each event.
  */
 import type { Call, Digest, KeyDigest } from './digest.ts';
 import type { HistoryEvent } from './event.ts';
@@ -8,14 +8,14 @@ import { Sampler } from './samples.ts';
 import { shrinkSample } from './search-samples.ts';
 import { type CheckBounds, DEFAULT_BOUNDS, type Violation } from './verdict.ts';
 
-/** More lines than these tell a reader nothing. */
+/** More lines would not help the reader. */
 const MOST_EVENTS = 200;
 
 /**
- * The events that a violation is about, in order of time: those of the holds and calls concerned, and the faults,
- * stalls, deaths and forces of that time.
+ * The events of a violation, in order of time: those of its holds and calls, and the faults, stalls, deaths and forced
+ * releases of that time.
  *
- * @param bounds those that the history was checked with
+ * @param bounds the bounds that the history was checked with
  */
 export function shrinkHistory(
   events: readonly HistoryEvent[],
@@ -28,7 +28,7 @@ export function shrinkHistory(
 /**
  * A violation as text: what is wrong, and below it the events that show it.
  *
- * @param bounds those that the history was checked with
+ * @param bounds the bounds that the history was checked with
  */
 export function describeViolation(
   events: readonly HistoryEvent[],
@@ -71,7 +71,7 @@ class Shrinking {
     });
   }
 
-  /** The calls that are concerned beside those of the holds. */
+  /** The calls concerned, besides those of the holds. */
   #calls(): Call[] {
     const { key, kind, fromNs, toNs, holds, procs } = this.#violation;
     const digest = this.#digest.keys.get(key);
@@ -100,7 +100,7 @@ class Shrinking {
     return parts.flatMap(({ call, hold }) => (hold?.release === undefined ? [call] : [call, hold.release]));
   }
 
-  /** A fault that lasted at the time, told by its beginning and its end. */
+  /** The beginning or the end of a fault that was active at the time. */
   #isDuring({ atNs, what }: HistoryEvent): boolean {
     const { fromNs, toNs } = this.#violation;
     return this.#digest.faults.some(
@@ -112,7 +112,7 @@ class Shrinking {
     );
   }
 
-  /** What befell the processes, or the key as a whole. */
+  /** Incidents of the processes, or of the whole key. */
   #isAround(event: HistoryEvent, isThen: boolean): boolean {
     const { key, procs, fromNs, toNs } = this.#violation;
     if (event.op === 'died') return procs.includes(event.proc) && event.atNs <= toNs;

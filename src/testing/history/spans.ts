@@ -1,11 +1,11 @@
-/** Stretches of time: which of it they cover, and which they leave. */
+/** Sets of time intervals: what they cover, and the rest. */
 
-/** A stretch of time, its end not included. */
+/** A time interval, its end not included. */
 export type Span = readonly [fromNs: number, toNs: number];
 
-/** A set of stretches, asked about other stretches. */
+/** A set of intervals, for queries about other intervals. */
 export class Spans {
-  /** In order, and apart from each other. */
+  /** Ordered and disjoint. */
   readonly #spans: [number, number][] = [];
 
   constructor(spans: Iterable<Span>) {
@@ -16,18 +16,18 @@ export class Spans {
     }
   }
 
-  /** Whether any of it is covered. */
+  /** Whether any of the interval is covered. */
   touches(fromNs: number, toNs: number): boolean {
     const [from] = this.#spans[this.#firstAfter(fromNs)] ?? [Number.POSITIVE_INFINITY];
     return from < toNs;
   }
 
-  /** How much of it is not covered. */
+  /** How much of the interval is not covered. */
   uncoveredNs(fromNs: number, toNs: number): number {
     return this.gaps(fromNs, toNs).reduce((sum, [from, to]) => sum + to - from, 0);
   }
 
-  /** The parts of it that are not covered. */
+  /** The parts of the interval that are not covered. */
   gaps(fromNs: number, toNs: number): Span[] {
     const gaps: Span[] = [];
     let at = fromNs;
@@ -39,7 +39,7 @@ export class Spans {
     return gaps;
   }
 
-  /** The parts of it that are covered. */
+  /** The parts of the interval that are covered. */
   parts(fromNs: number, toNs: number): Span[] {
     const parts: Span[] = [];
     for (let i = this.#firstAfter(fromNs); (this.#spans[i]?.[0] ?? toNs) < toNs; i += 1) {
@@ -49,7 +49,7 @@ export class Spans {
     return parts;
   }
 
-  /** The place of the first stretch that ends after this moment. */
+  /** The index of the first interval that ends after this moment. */
   #firstAfter(atNs: number): number {
     let [low, high] = [0, this.#spans.length];
     while (low < high) {

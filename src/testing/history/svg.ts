@@ -2,7 +2,7 @@
 
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 
-/** Text that can stand anywhere in a page. */
+/** Escapes text for use anywhere in a page. */
 export function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -11,7 +11,7 @@ export function escaped(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** One element. `inside` is markup already; `tip` is what a reader sees when pointing at it. */
+/** One element. `inside` is markup; `tip` is shown when the reader points at the element. */
 export function element(name: string, attributes: Attributes, inside = '', tip = ''): string {
   const given = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)

@@ -1,5 +1,5 @@
 /**
- * The drawing of a history, as one SVG element. Where things lie is left to the layout.
+ * Draws a history as one SVG element. `timeline-layout.ts` computes the positions.
  */
 import type { Call, Digest } from './digest.ts';
 import { element, escaped } from './svg.ts';
@@ -144,7 +144,7 @@ export class Drawing {
     return element('rect', rect, '', tip.join('\n')) + lost;
   }
 
-  /** A call that waits: a thin line, and how it ended unless a bar shows that. */
+  /** A waiting call: a thin line, and its outcome unless a bar shows it. */
   #call(lane: Lane, call: Call): string {
     const { invoke, outcome } = call;
     const endNs = Math.min(this.#digest.endOf(call), this.#digest.endNs);
@@ -168,7 +168,7 @@ export class Drawing {
     return element('line', { ...line, class: 'call' }, '', tip) + ends;
   }
 
-  /** Where processes stood still or died. */
+  /** Where processes were stalled or died. */
   #incidents(): string[] {
     const { fromNs, toNs, lanes } = this.#layout;
     return [...new Set(lanes.map(({ proc }) => proc))].flatMap((proc) => {
@@ -196,7 +196,7 @@ export class Drawing {
     });
   }
 
-  /** The time in which two were inside, on the bars of both. */
+  /** The time in which two holders were inside, on the bars of both. */
   #overlapped(): string[] {
     const bars = new Map<Window, { lane: Lane; leaveTombstone: Bar }>();
     for (const lane of this.#layout.lanes)

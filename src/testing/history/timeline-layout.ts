@@ -1,5 +1,5 @@
 /**
- * Where things lie in a drawing of a history: the stretch of time that is shown, the lanes, the bars on their tracks.
+ * The layout of a drawing: the interval shown, the lanes, and the bars on their tracks.
  */
 import type { Call, Digest } from './digest.ts';
 import type { Violation } from './verdict.ts';
@@ -9,21 +9,21 @@ export const LABELS_WIDTH = 170;
 export const PLOT_WIDTH = 1_200;
 export const TRACK_HEIGHT = 16;
 const LANE_GAP = 8;
-/** Names of faults are written here, in three rows. */
+/** Names of faults, in three rows. */
 export const FAULTS_TOP = 20;
 export const AXIS_TOP = 62;
 const LANES_TOP = 80;
-/** A picture of more than these is no picture. */
+/** A picture with more than these is unreadable. */
 const MOST_LANES = 64;
 const MOST_BARS = 1_500;
-/** What is shown before and after: this share of the time, and at least so much. */
+/** The margin before and after: this share of the time, and at least this much. */
 const MARGIN_SHARE = 0.1;
 const MARGIN_NS = 20e6;
-/** The holds of a violation are shown whole if they reach no further than this from it, or this many times its length. */
+/** A violation's holds are shown whole if they extend no further than this from it, or this many times its length. */
 const REACH_NS = 1e9;
 const REACH_LENGTHS = 5;
 
-/** A hold on a lane; those that overlap there lie on different tracks. */
+/** A hold on a lane; overlapping holds are on different tracks. */
 export interface Bar {
   readonly window: Window;
   readonly track: number;
@@ -44,7 +44,7 @@ export class Layout {
   readonly toNs: number;
   readonly lanes: readonly Lane[];
   readonly heightPx: number;
-  /** How many holds and lanes there was no room for. */
+  /** The number of holds and lanes that are not shown. */
   readonly leftOut: number;
 
   constructor(digest: Digest, windows: Windows, violations: readonly Violation[]) {
@@ -60,7 +60,7 @@ export class Layout {
     const shown = [...windows.byKey.values()]
       .flat()
       .filter(({ fromNs, toNs }) => this.#isShown(fromNs, toNs));
-    // Those that a violation is about come first, should there be too many.
+    // If there are too many, those of a violation come first.
     const first = shown.filter(({ hold }) => concerned.has(hold.id));
     const rest = shown.filter(({ hold }) => !concerned.has(hold.id));
     const bars = [...first, ...rest].slice(0, MOST_BARS).sort((a, b) => a.fromNs - b.fromNs);
@@ -79,13 +79,13 @@ export class Layout {
     this.heightPx = this.#place();
   }
 
-  /** Where a moment lies. */
+  /** The position of a moment. */
   x(ns: number): number {
     const share = (ns - this.fromNs) / (this.toNs - this.fromNs);
     return LABELS_WIDTH + Math.min(1, Math.max(0, share)) * PLOT_WIDTH;
   }
 
-  /** The height of the lanes of one process, or of one of its workers. */
+  /** The vertical extent of the lanes of one process, or of one of its workers. */
   extent(isMeant: (lane: Lane) => boolean): { topPx: number; heightPx: number } | undefined {
     const lanes = this.lanes.filter(isMeant);
     const [first, last] = [lanes[0], lanes.at(-1)];
@@ -93,7 +93,7 @@ export class Layout {
     return { topPx: first.topPx, heightPx: last.topPx + heightOf(last) - first.topPx };
   }
 
-  /** Moments to write at the axis, about ten. */
+  /** About ten moments to label on the axis. */
   ticks(startNs: number): number[] {
     const wantedMs = (this.toNs - this.fromNs) / 1e6 / 10;
     const power = 10 ** Math.floor(Math.log10(wantedMs));

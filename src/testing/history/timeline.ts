@@ -1,6 +1,6 @@
 /**
- * Draws a history as one page that needs nothing else: processes down, time across, holds as bars, waits as lines,
- * faults as bands, violations in red.
+ * Draws a history as one self-contained page: processes down, time across, holds as bars, waits as lines, faults as
+ * bands, violations in red.
  */
 import type { HistoryEvent } from './event.ts';
 import { digestOf } from './reading.ts';
@@ -8,14 +8,14 @@ import { escaped } from './svg.ts';
 import { Drawing } from './timeline-drawing.ts';
 import type { Violation } from './verdict.ts';
 
-/** What is drawn. */
+/** Drawing options. */
 export interface TimelineOptions {
   readonly title?: string;
-  /** They are outlined and told; the time around the first one is shown. Without any, all of the history is. */
+  /** Outlined and described; the page shows the time around the first one. Without any, it shows the whole history. */
   readonly violations?: readonly Violation[];
 }
 
-/** How many texts of violations are written out. */
+/** The most texts of violations printed. */
 const MOST_TEXTS = 20;
 
 const STYLE = `

@@ -1,16 +1,16 @@
 /**
- * What the checker answers: whether a history was allowed, what was not, and some figures.
+ * The checker's result: whether a history was allowed, the violations, and some figures.
  */
 
-/** What can be wrong with a history. */
+/** The kinds of violations. */
 export type ViolationKind =
   /** Two parties were inside at once: mutex, fair, fenced, write/write, write/read, multi, red. */
   | 'overlap'
-  /** More permits were out at one moment than there are. */
+  /** More permits were out at one moment than exist. */
   | 'too-many-permits'
-  /** The permits left at the end are not those that must be left. */
+  /** The number of permits left at the end is wrong. */
   | 'not-conserved'
-  /** A later grant has no higher token, or a fence let an older token pass. */
+  /** A later grant has no higher token, or a fence accepted an older token. */
   | 'token-fell'
   /** A party re-entered and got another token. */
   | 'token-changed'
@@ -20,24 +20,24 @@ export type ViolationKind =
   | 'latch-opened-early'
   /** A rate limiter granted more than its rate within one interval. */
   | 'rate-exceeded'
-  /** The holder was not told in time. */
+  /** The holder learned of the loss too late. */
   | 'late-loss'
-  /** The holder was told of a loss that was none. */
+  /** The holder was notified of a loss that did not happen. */
   | 'early-loss'
-  /** A hold that had been lost was given back as if held until then. */
+  /** The release of a lost hold succeeded as if it were still held. */
   | 'released-after-loss'
   /** An owner field was used for a second tenure. */
   | 'owner-reused'
-  /** A waiter did not get in although nothing was in its way. */
+  /** A waiter was not granted a free lock. */
   | 'left-behind'
   /** A call never settled. */
   | 'hung'
-  /** Something was still there after everything had ended. */
+  /** A resource was left after everything had ended. */
   | 'leak'
   /** No order of the calls explains their outcomes. */
   | 'not-linearizable';
 
-/** One thing in a history that was not allowed. */
+/** One event or pattern in a history that was not allowed. */
 export interface Violation {
   readonly kind: ViolationKind;
   readonly key: string;
@@ -51,24 +51,24 @@ export interface Violation {
   readonly procs: readonly string[];
 }
 
-/** How much was checked, and how well it went. */
+/** The extent of the check, and performance figures. */
 export interface Figures {
-  /** Calls that were made. */
+  /** The calls made. */
   readonly operations: number;
-  /** Acquisitions that were granted. */
+  /** The acquisitions granted. */
   readonly grants: number;
-  /** Times in which a holder believed to hold. */
+  /** The intervals in which a holder believed it held. */
   readonly windows: number;
-  /** How often a holder was told of a loss, by its reason. */
+  /** The number of losses reported to holders, by reason. */
   readonly losses: Readonly<Record<string, number>>;
   readonly faults: number;
   /** The longest time from the moment a key became free, while a live process waited for it, to the next grant. */
   readonly worstTakeoverMs: number;
-  /** The longest time from a holder's deadline to its `lost`, without the time in which its process stood still. */
+  /** The longest time from a holder's deadline to its `lost`, without the time in which its process was stalled. */
   readonly worstLossLatenessMs: number;
 }
 
-/** `unknown`: nothing wrong was found, but a search was given up before its end. */
+/** `unknown`: no violation was found, but a search was abandoned. */
 export interface Verdict {
   readonly verdict: 'valid' | 'invalid' | 'unknown';
   readonly violations: readonly Violation[];
@@ -77,19 +77,19 @@ export interface Verdict {
 
 /** How strict the checker is. */
 export interface CheckBounds {
-  /** How late a timer may fire on a busy machine: what lies within is no lateness. 50 unless told. */
+  /** How late a timer may fire on a busy machine; less is not late. Default 50. */
   readonly slackMs: number;
-  /** For how long a fault that is over may still have effects. 3,000 unless told. */
+  /** How long the effects of a fault may last after its end. Default 3,000. */
   readonly settleMs: number;
-  /** How soon a waiter must get what is free; longer than a poll of the library. 8,000 unless told. */
+  /** How soon a waiter must be granted a free lock; longer than the library's poll interval. Default 8,000. */
   readonly takeoverMs: number;
-  /** For how long a waiter that died or stands still may keep others from what it waits for. 12,000 unless told. */
+  /** How long a waiter that died or is stalled may block others from what it waits for. Default 12,000. */
   readonly silentMs: number;
-  /** How many short samples are searched for an order that explains them. None unless told. */
+  /** How many short samples are searched for an order that explains them. Default none. */
   readonly samples: number;
-  /** Which samples these are. */
+  /** Selects the samples. */
   readonly seed: number;
-  /** After how many steps the search of one sample is given up. */
+  /** The search of one sample is abandoned after this many steps. */
   readonly searchSteps: number;
 }
 

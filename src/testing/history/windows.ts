@@ -1,8 +1,8 @@
 /**
- * When each holder believed to hold: from the outcome of its acquisition to the first thing by which it stopped.
+ * When each holder believed it held: from the outcome of its acquisition to the first event that ended its belief.
  *
- * A holder that was cut off from outside does not know at once. What may have cut it off is found here, too, so that
- * rules about losses and overlaps agree on it.
+ * A holder that lost its hold on the server does not know at once. The possible causes are determined here, too, so
+ * that the rules about losses and overlaps agree on them.
  */
 import type { Call, Digest, FaultSpan, HoldStory } from './digest.ts';
 
@@ -12,18 +12,18 @@ export interface Window {
   readonly toNs: number;
 }
 
-/** One owner field of one key. Handles that re-enter, or that pass it on inside a process, share it. */
+/** One owner field of one key. Handles that re-enter, or that pass the lock on inside a process, share it. */
 interface Tenure {
   firstInvokedNs: number;
   firstGrantedNs: number;
-  /** The holder was told, or may not have been told, that the server did not know it any more. */
+  /** A loss shows that the server had removed the owner, or no confirmed release shows the contrary. */
   showsRemoval: boolean;
 }
 
-/** The forces of one key, in the order in which they were asked for. */
+/** The forced releases of one key, in order of their invocation. */
 class Forces {
   readonly #forces: readonly Call[];
-  /** The latest end of all up to each place. */
+  /** For each index, the latest end up to it. */
   readonly #latestEndsNs: number[] = [];
 
   constructor(digest: Digest, forces: readonly Call[]) {
@@ -35,7 +35,7 @@ class Forces {
     }
   }
 
-  /** The first one that was not over at this moment. */
+  /** The first one that had not ended at this moment. */
   firstOverAfter(atNs: number): Call | undefined {
     let [low, high] = [0, this.#forces.length];
     while (low < high) {
@@ -78,9 +78,9 @@ export class Windows {
   }
 
   /**
-   * The first `force` that may have ended the hold, if any. A force touches what the server had when it was asked for:
-   * a tenure that was asked for after the force had settled is safe from it. One that was granted after that is taken
-   * for safe, too, unless it came to an end that shows the contrary.
+   * The first `force` that may have ended the hold, if any. It removes what the server has when it runs: a tenure
+   * invoked after the force had settled is safe. A tenure granted after that counts as safe, too, unless its end shows
+   * the contrary.
    */
   forcedBy(hold: HoldStory): Call | undefined {
     const { firstInvokedNs, firstGrantedNs, showsRemoval } = this.#tenureOf(hold);
@@ -88,7 +88,7 @@ export class Windows {
     return this.#forces.get(hold.key)?.firstOverAfter(atLeastNs);
   }
 
-  /** Whether a fault that takes holds away from the server began before this moment and may have taken this one. */
+  /** Whether a fault that removes holds from the server began before this moment and may have removed this one. */
   isRemovable(hold: HoldStory, beforeNs: number): boolean {
     const { firstInvokedNs } = this.#tenureOf(hold);
     return this.#removing.some(
@@ -99,7 +99,7 @@ export class Windows {
     );
   }
 
-  /** A hold that records no owner is a tenure alone. */
+  /** A hold without a recorded owner is a separate tenure. */
   #tenureOf({ key, owner, id }: HoldStory): Tenure {
     return this.#tenures.get(key)?.get(owner ?? id) as Tenure;
   }
@@ -118,7 +118,7 @@ export class Windows {
     tenure.showsRemoval ||= showsRemoval;
   }
 
-  /** The permits of a plain semaphore have no lease: a dead process keeps them, and nothing but a release ends them. */
+  /** Permits of a plain semaphore have no lease: a dead process keeps them, and only a release ends them. */
   #windowOf(hold: HoldStory): Window {
     const releasedNs = hold.release?.invoke.atNs ?? Number.POSITIVE_INFINITY;
     if (hold.kind === 'semaphore') return { hold, fromNs: hold.grantedNs, toNs: releasedNs };

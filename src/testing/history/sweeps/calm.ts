@@ -1,10 +1,10 @@
-/** When nothing keeps a waiter from what it waits for: no fault that is active or just over, its process running. */
+/** When nothing impedes a waiter: no fault is active or has just ended, and its process runs. */
 import type { Digest } from '../digest.ts';
 import { type Span, Spans } from '../spans.ts';
 import type { CheckBounds } from '../verdict.ts';
 
 export class Calm {
-  /** The faults, each with the time in which it may still have effects. */
+  /** The faults, each extended by the time in which it may still have effects. */
   readonly faults: Spans;
   readonly #digest: Digest;
 
@@ -15,7 +15,7 @@ export class Calm {
     );
   }
 
-  /** The first calm stretch for a process that is longer than this. */
+  /** The first calm interval of a process that is longer than this. */
   longerThan(leastNs: number, proc: string, [fromNs, toNs]: Span): Span | undefined {
     if (toNs - fromNs <= leastNs) return undefined;
     const stalls = this.#digest.stallsOf(proc);

@@ -1,9 +1,9 @@
 /**
- * At the end all permits are there, but for those that dead processes took with them.
+ * At the end all permits are available, except those that dead processes kept.
  *
- * Sound: what a process holds when it dies it keeps, where permits have no lease; what it was asking for or giving
- * back then it may keep or not. A process that lives has settled its doubts by the end. A permit with a lease comes
- * back once that is over.
+ * Sound: where permits have no lease, a process that dies keeps what it holds; what it was acquiring or releasing then
+ * it may keep or not. A live process has settled its doubts by the end. A permit with a lease becomes available when
+ * the lease ends.
  */
 import type { Digest, KeyDigest } from '../digest.ts';
 import type { HistoryEvent } from '../event.ts';
@@ -35,7 +35,7 @@ export function checkConservation(history: Case): Violation[] {
   return found;
 }
 
-/** How many permits are kept for sure, and how many more may be. */
+/** How many permits are surely kept, and how many more may be. */
 function keptAt(digest: Digest, key: KeyDigest, left: HistoryEvent): { sure: number; doubtful: number } {
   let [sure, doubtful] = [0, 0];
   for (const { release, proc, permits, kind, ...hold } of key.holds) {
@@ -55,7 +55,7 @@ function keptAt(digest: Digest, key: KeyDigest, left: HistoryEvent): { sure: num
   return { sure, doubtful };
 }
 
-/** Whether a lease may still have run that was last prolonged before `sinceNs`. */
+/** Whether a lease last renewed before `sinceNs` may still run. */
 function isLeased({ longestLeaseNs }: Digest, sinceNs: number, left: HistoryEvent): boolean {
   return sinceNs + longestLeaseNs > left.atNs;
 }

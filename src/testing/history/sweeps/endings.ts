@@ -1,6 +1,6 @@
 /**
- * Everything ends: every call settles, every hold is given back or lost, nothing is left at the end, and no owner
- * field comes again.
+ * Everything ends: every call settles, every hold is released or lost, nothing is left at the end, and no owner field
+ * is used again.
  */
 import type { Call, Digest, HoldStory } from '../digest.ts';
 import type { Violation } from '../verdict.ts';
@@ -10,7 +10,7 @@ export function checkEndings({ digest }: Case): Violation[] {
   return [...hung(digest), ...leaks(digest), ...reused(digest)];
 }
 
-/** Sound: the history is whole, and a live process lets no call go unanswered. */
+/** Sound: the history is complete, and a live process answers every call. */
 function hung(digest: Digest): Violation[] {
   const isHung = (call: Call) => digest.endOf(call) === Number.POSITIVE_INFINITY;
   return digest.calls.filter(isHung).map(({ invoke: { proc, worker, op, key, atNs, hold } }) => ({
@@ -24,7 +24,7 @@ function hung(digest: Digest): Violation[] {
   }));
 }
 
-/** Sound: a worker gives back all that it takes, and a client that is closed tells its holders so. */
+/** Sound: a worker releases everything it acquires, and a closed client notifies its holders. */
 function leaks(digest: Digest): Violation[] {
   const found: Violation[] = [];
   for (const hold of digest.holds) {
@@ -49,9 +49,9 @@ interface Use {
 }
 
 /**
- * Sound: an owner field is one tenure's. Handles share it by re-entering, or when one passes the lock on to the next
- * inside a process; then no other owner comes in between. A field that is free, and granted again after another
- * owner's turn, is used for a second tenure; so is one that two processes have.
+ * Sound: an owner field belongs to one tenure. Handles share it by re-entering, or when one passes the lock on to the
+ * next inside a process; then no other owner is granted in between. A field that became free, and is granted again
+ * after another owner, is used for a second tenure; so is a field that two processes use.
  */
 function reused(digest: Digest): Violation[] {
   const found: Violation[] = [];

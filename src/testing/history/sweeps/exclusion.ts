@@ -1,8 +1,8 @@
 /**
  * Two parties are never inside at once: their windows on one key are disjoint, unless both only read.
  *
- * Sound: a window is cut at the first thing by which its holder stopped believing, so that two that overlap are two
- * holders that both had reason to go on at the same moment. One party's windows may nest: that is re-entry.
+ * Sound: a window ends with the first event that ended its holder's belief, so two overlapping windows are two holders
+ * that both had reason to continue at the same moment. One party's windows may nest: that is re-entry.
  */
 
 import type { Violation } from '../verdict.ts';
@@ -11,7 +11,7 @@ import { type Case, told, violation } from './sweep.ts';
 
 const SHARED = new Set(['semaphore', 'permit']);
 
-/** The windows that last longest: of all parties, and of all parties but that one. */
+/** The windows that end last: of all parties, and of all other parties. */
 class Longest {
   #first: Window | undefined;
   #other: Window | undefined;
@@ -25,13 +25,13 @@ class Longest {
     }
   }
 
-  /** The one that lasts longest of the other parties' windows. */
+  /** The window that ends last among those of other parties. */
   besides({ hold: { party } }: Window): Window | undefined {
     return this.#first?.hold.party === party ? this.#other : this.#first;
   }
 }
 
-/** Every window that began while another party was inside, with that party's window, which is the first of the two. */
+/** Every window that began while another party was inside, with that party's window as the first of the pair. */
 export function overlaps({ windows }: Case): [Window, Window][] {
   const found: [Window, Window][] = [];
   for (const all of windows.byKey.values()) {

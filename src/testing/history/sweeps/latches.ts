@@ -1,7 +1,7 @@
 /**
  * A latch lets no waiter pass before it was counted down, and every waiter after that.
  *
- * A `set` is recorded when the count is set, and a latch is set anew at zero only.
+ * A `set` is recorded when the count is set, and a latch is set again only at zero.
  */
 import type { Call, Digest, KeyDigest } from '../digest.ts';
 import type { Violation } from '../verdict.ts';
@@ -15,8 +15,8 @@ export function checkLatches(history: Case): Violation[] {
 }
 
 /**
- * Sound: a waiter that asked after so many were set can pass when all of them were counted down, and no count goes
- * down before that is asked for.
+ * Sound: a waiter that called after a count was set can pass only when all of it was counted down, and no count falls
+ * before the call that lowers it.
  */
 function early({ digest }: Case, latch: KeyDigest): Violation[] {
   const { key, calls } = latch;
@@ -36,8 +36,8 @@ function early({ digest }: Case, latch: KeyDigest): Violation[] {
 }
 
 /**
- * Sound: when as many were confirmed to be counted down as were ever set, the latch is open, unless a fault took that
- * back.
+ * Sound: when as many count-downs were confirmed as were ever set, the latch is open, unless a fault undid some of
+ * them.
  */
 function leftBehind({ digest, bounds }: Case, latch: KeyDigest, calm: Calm): Violation[] {
   const { key, sets, calls } = latch;

@@ -1,17 +1,17 @@
 /**
- * A holder is told in time, and only of losses: not after another party got in, not long after its deadline, not
- * while nothing had taken the hold away; and what it lost it does not give back as if it had held it.
+ * A holder learns of a loss in time, and only of real ones: not after another party was granted, not long after its
+ * deadline, not while its hold was intact; and it does not successfully release a lost hold.
  */
 import type { HoldStory } from '../digest.ts';
 import type { Violation } from '../verdict.ts';
 import { overlaps } from './exclusion.ts';
 import { type Case, named, violation } from './sweep.ts';
 
-/** The server said so; without a reason on its side that is a false alarm. */
+/** The server reported the loss; without a cause on the server it is a false alarm. */
 const SAID_BY_SERVER = new Set(['notOwner', 'forced', 'failover']);
-/** The holder's clock said so. */
+/** The holder's clock reported the loss. */
 const SAID_BY_CLOCK = new Set(['expired', 'unreachable']);
-/** A library may tell its holder this much before the deadline: the more of the two. */
+/** A library may notify its holder this much before the deadline: the larger of the two. */
 const NOTICE_NS = 50e6;
 const NOTICE_SHARE = 0.05;
 
@@ -27,11 +27,11 @@ export function checkLosses(history: Case): Violation[] {
 }
 
 /**
- * How long after the deadline the holder was told, without the time in which its process stood still. Undefined where
- * that cannot be known: a process that is stopped and then killed leaves no note of having been stopped.
+ * How long after the deadline the holder was notified, without the time in which its process was stalled. Undefined
+ * where that is unknown: a process that is stopped and then killed does not record the stop.
  *
- * Sound: a live process looks at its holds every few milliseconds, so that a deadline that moved is known before it
- * would have passed.
+ * Sound: a live process reads its deadlines every few milliseconds, so a renewal is recorded before the old deadline
+ * passes.
  */
 export function latenessNs({ digest }: Case, hold: HoldStory): number | undefined {
   const { deadlineNs, proc, lost, release } = hold;
@@ -55,8 +55,8 @@ function late(history: Case, hold: HoldStory): Violation | undefined {
 }
 
 /**
- * Sound: the other party's grant lies within a window that only the loss ended, and neither a force nor a fault can
- * have taken the hold from the server before; so the server let another in while the holder had time left.
+ * Sound: the other party's grant is within a window that only the loss ended, and neither a force nor a fault can have
+ * removed the hold before; so the server granted the lock to another party while the holder had time left.
  */
 function overtaken(history: Case): Violation[] {
   const found: Violation[] = [];
@@ -75,8 +75,8 @@ function overtaken(history: Case): Violation[] {
 }
 
 /**
- * Sound: before the deadline the server has nothing to take back unless it was forced or a fault took it, and the
- * holder's clock has nothing to say. A group that loses members to such a fault may end sooner than it knew.
+ * Sound: before the deadline the server removes nothing except by force or by a fault, and the holder's clock reports
+ * nothing. A group that loses members to such a fault may end sooner than it knew.
  */
 function early({ digest, windows, bounds }: Case, hold: HoldStory): Violation | undefined {
   const { lost, release, deadlineNs, deadlineReadNs } = hold;
@@ -95,7 +95,7 @@ function early({ digest, windows, bounds }: Case, hold: HoldStory): Violation | 
   return violation('early-loss', [hold], [hold.grantedNs, lost.atNs], text);
 }
 
-/** Sound: once lost, always lost; a release that is asked for after the loss has nothing to give back. */
+/** Sound: a loss is final; a release requested after the loss cannot succeed. */
 function releasedAfterLoss({ digest }: Case, hold: HoldStory): Violation | undefined {
   const { lost, release } = hold;
   if (lost === undefined || release?.outcome?.type !== 'ok' || lost.atNs >= release.invoke.atNs)

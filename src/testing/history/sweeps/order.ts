@@ -1,9 +1,9 @@
 /**
- * Waiters of a fair lock are granted in the order in which the server lists them.
+ * Waiters of a fair lock are granted in the order of the server's list.
  *
- * Sound: a list that shows X ahead of Y was made before Y was granted. Both keep the place that their owner field has,
- * so that Y, granted before X, overtook X; unless X lost its place because it fell silent, which takes a fault or a
- * process that stands still, or its grant was forced away before X heard of it.
+ * Sound: a list that shows X ahead of Y was made before Y was granted. Both keep the place of their owner field, so if
+ * Y is granted before X, Y overtook X; unless X lost its place because it fell silent, which takes a fault or a stalled
+ * process, or because its grant was forced away before X received it.
  */
 import type { HoldStory, KeyDigest } from '../digest.ts';
 import { Spans } from '../spans.ts';
@@ -22,16 +22,16 @@ function overtakings({ digest, bounds }: Case, keyDigest: KeyDigest, faults: Spa
   const { key, queues, holds, calls } = keyDigest;
   const found: Violation[] = [];
   const settleNs = bounds.settleMs * 1e6;
-  // The first of an owner's holds is the one that it queued for; the others re-entered.
+  // The first hold of an owner is the one it queued for; the others re-entered.
   const byOwner = new Map([...holds].reverse().map((hold) => [hold.owner ?? '', hold]));
   const forces = new Spans(calls.force.map((force) => [force.invoke.atNs, digest.endOf(force)] as const));
   const told = new Set<HoldStory>();
   for (const { atNs, queue = [] } of queues) {
-    /** The one that is granted last of those ahead. */
+    /** The hold granted last among those ahead. */
     let ahead: HoldStory | undefined;
     for (const owner of queue) {
       const hold = byOwner.get(owner);
-      // One that gives up is granted nothing, and leaves its place.
+      // A waiter that gave up has no grant, and leaves its place.
       if (hold === undefined || hold.grantedNs < atNs) continue;
       if (ahead === undefined || hold.grantedNs > ahead.grantedNs) {
         ahead = hold;

@@ -1,10 +1,10 @@
 /**
- * Never more permits are out than there are.
+ * There are never more permits out than exist.
  *
- * Sound: of the windows that are open at one moment take the one that was granted last. When the server granted it,
- * all of them were out, and there were enough. That was after the first of them had been asked for, so the most there
- * was since then is a bound, also where the number was cut meanwhile. A `set` is recorded before a number rises and
- * after it has fallen.
+ * Sound: of the windows open at one moment, take the one granted last. When the server granted it, all of them were
+ * out, and there were enough permits. That was after the first of them was requested, so the highest number since then
+ * is a bound, even if the number was reduced meanwhile. A `set` is recorded before a number rises and after it has
+ * fallen.
  */
 import type { KeyDigest } from '../digest.ts';
 import type { Violation } from '../verdict.ts';
@@ -12,10 +12,10 @@ import type { Window } from '../windows.ts';
 import { type Case, told, violation } from './sweep.ts';
 
 const COUNTED = new Set(['semaphore', 'permit']);
-/** More holds than these tell a reader nothing. */
+/** More holds would not help the reader. */
 const NAMED = 12;
 
-/** The most permits there were at any time between the two. */
+/** The highest number of permits at any time in the interval. */
 function mostBetween({ sets }: KeyDigest, fromNs: number, toNs: number): number {
   let most = 0;
   let before = 0;
@@ -29,7 +29,7 @@ function mostBetween({ sets }: KeyDigest, fromNs: number, toNs: number): number 
 export function checkPermits(history: Case): Violation[] {
   const found: Violation[] = [];
   for (const key of history.digest.keys.values()) {
-    // Without the number there is nothing to compare with.
+    // Without a recorded number there is nothing to compare with.
     if (key.sets.length === 0) continue;
     const windows = (history.windows.byKey.get(key.key) ?? []).filter(({ hold }) => COUNTED.has(hold.kind));
     found.push(...tooMany(history, key, windows));

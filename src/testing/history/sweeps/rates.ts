@@ -1,16 +1,16 @@
 /**
  * A rate limiter grants no more than its rate in any interval.
  *
- * Sound: a grant lies between its invocation and its outcome, so that only calls that lie whole within an interval
- * are counted; the interval is a little shorter than the server's, since two clocks may drift apart. A rate that is
- * set anew begins anew. What was given back meanwhile may be granted once more.
+ * Sound: a grant happens between its invocation and its outcome, so only calls entirely within an interval count. The
+ * interval is a little shorter than the server's, since two clocks may drift apart. Setting the rate starts anew.
+ * Permits returned meanwhile may be granted again.
  */
 import type { Call, KeyDigest } from '../digest.ts';
 import type { HistoryEvent } from '../event.ts';
 import type { Violation } from '../verdict.ts';
 import type { Case } from './sweep.ts';
 
-/** Two clocks of good machines drift apart by less. */
+/** Clocks of good machines drift apart by less. */
 const DRIFT = 0.01;
 /** The server counts in whole milliseconds. */
 const ROUNDING_NS = 2e6;

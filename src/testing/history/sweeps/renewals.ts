@@ -1,16 +1,16 @@
 /**
- * A hold for which no lease was asked is renewed for as long as its holder wants it.
+ * A hold without a requested lease is renewed for as long as its holder keeps it.
  *
- * Sound: such a hold is renewed long before half of its lease is over, so that its time runs out only where a fault, or a
- * process that stood still, took up the better part of the time since it was last renewed. A hold that was never
- * renewed may have a lease that was not recorded, and is not judged.
+ * Sound: such a hold is renewed long before half of its lease is over. It expires only if a fault or a stall of its
+ * process took up most of the time since the last renewal. A hold that was never renewed may have a lease that was not
+ * recorded, and is not judged.
  */
 import type { HoldStory } from '../digest.ts';
 import { Spans } from '../spans.ts';
 import type { Violation } from '../verdict.ts';
 import { type Case, named, violation } from './sweep.ts';
 
-/** Its time ran out. */
+/** The lease ended. */
 const RAN_OUT = new Set(['expired', 'unreachable']);
 
 export function checkRenewals({ digest, bounds }: Case): Violation[] {
@@ -33,7 +33,7 @@ export function checkRenewals({ digest, bounds }: Case): Violation[] {
   return found;
 }
 
-/** Whether the library keeps it alive: no lease was asked for, and the last reading of its deadline left most of one. */
+/** Whether the watchdog renews it: no lease was requested, and the last reading of its deadline left most of one. */
 function isRenewed({ lost, release, grantedNs, deadlineReadNs, deadlineNs, leaseNs }: HoldStory): boolean {
   const isGivenBack = (release?.invoke.atNs ?? Number.POSITIVE_INFINITY) <= (lost?.atNs ?? 0);
   const isRead = deadlineReadNs > grantedNs && (deadlineNs - deadlineReadNs) * 2 > leaseNs;

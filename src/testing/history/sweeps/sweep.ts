@@ -1,4 +1,4 @@
-/** What every rule is given, and the words that several of them use. */
+/** The input of every rule, and texts that several rules use. */
 import type { Digest, HoldStory } from '../digest.ts';
 import type { CheckBounds, Violation, ViolationKind } from '../verdict.ts';
 import type { Window, Windows } from '../windows.ts';
@@ -9,10 +9,10 @@ export interface Case {
   readonly bounds: CheckBounds;
 }
 
-/** A rule: everything in a history that breaks it. */
+/** A rule: returns everything in a history that breaks it. */
 export type Sweep = (history: Case) => Violation[];
 
-/** A violation by these holds, from the one time to the other. */
+/** A violation by these holds, in this interval. */
 export function violation(
   kind: ViolationKind,
   holds: readonly HoldStory[],
@@ -30,12 +30,12 @@ export function violation(
   };
 }
 
-/** A window in words. */
+/** A window as text. */
 export function told({ digest }: Case, { hold, fromNs, toNs }: Window): string {
   return `${named(hold)} (${digest.at(fromNs)} to ${digest.at(toNs)})`;
 }
 
-/** A hold in words: its handle and its holder. */
+/** A hold as text: its handle and its holder. */
 export function named({ id, proc, worker }: HoldStory): string {
   return `${id} of ${proc}/${worker}`;
 }

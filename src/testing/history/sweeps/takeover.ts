@@ -1,8 +1,8 @@
 /**
- * No waiter is left behind: what is free is granted to one that waits for it, within a bound.
+ * No waiter is left behind: a free key is granted to a waiter within a bound.
  *
- * Sound: the key counts as taken for as long as anything in the history may hold it on the server. Only a stretch of
- * time counts in which nothing was granted, no fault was active or had just ended, and the waiter's process ran.
+ * Sound: the key counts as taken while anything in the history may occupy it on the server. Only intervals count in
+ * which nothing was granted, no fault was active or had just ended, and the waiter's process ran.
  */
 import type { Call, KeyDigest } from '../digest.ts';
 import { groupMembers, occupantsOf } from '../occupancy.ts';
@@ -10,7 +10,7 @@ import type { Violation } from '../verdict.ts';
 import { Calm } from './calm.ts';
 import type { Case } from './sweep.ts';
 
-/** A step of the sweep: something is taken, or comes free, or a waiter comes or goes. */
+/** A step of the sweep: permits are taken or freed, or a waiter arrives or leaves. */
 interface Step {
   readonly atNs: number;
   readonly permits: number;
@@ -21,7 +21,7 @@ interface Step {
 interface Waiter {
   readonly call: Call;
   readonly permits: number;
-  /** Since when it could have had what it waits for. */
+  /** Since when enough permits were free for it. */
   freeSinceNs: number | undefined;
   isWaiting: boolean;
   isTold: boolean;
@@ -34,7 +34,7 @@ export function checkTakeover(history: Case): Violation[] {
   return [...digest.keys.values()].flatMap((key) => new KeySweep(history, key, groups, calm).run());
 }
 
-/** How much of a key there is to share: one of a lock; of a semaphore what was set last, and none before. */
+/** The capacity of a key: one for a lock; for a semaphore the number last set, and none before. */
 function capacityOf({ sets, calls }: KeyDigest, settleNs: number): Step[] {
   const kind = calls.acquire[0]?.invoke.kind ?? 'lock';
   if (kind !== 'semaphore' && kind !== 'permit') return [{ atNs: Number.NEGATIVE_INFINITY, permits: 1 }];
@@ -42,7 +42,7 @@ function capacityOf({ sets, calls }: KeyDigest, settleNs: number): Step[] {
   return sets.map(({ atNs, permits = 0 }) => {
     const more = permits - before;
     before = permits;
-    // A rise is recorded before it is asked for.
+    // A rise is recorded before the call.
     return { atNs: more > 0 ? atNs + settleNs : atNs, permits: more };
   });
 }
@@ -71,7 +71,7 @@ class KeySweep {
     return this.#found;
   }
 
-  /** In order of time; of one moment, what is taken before what comes free. */
+  /** In order of time; at the same moment, permits are taken before others are freed. */
   #steps(): Step[] {
     const { digest, bounds } = this.#history;
     const steps: Step[] = capacityOf(this.#key, bounds.settleMs * 1e6);
@@ -110,7 +110,7 @@ class KeySweep {
     }
   }
 
-  /** Whether what the waiter could have had until now was kept from it for too long. */
+  /** Reports the waiter if enough permits were free for too long without a grant to it. */
   #judge(waiter: Waiter, untilNs: number): void {
     const { digest, bounds } = this.#history;
     const { freeSinceNs, call, isTold } = waiter;
@@ -135,8 +135,8 @@ class KeySweep {
 }
 
 /**
- * The longest time from the moment a key came free, as its last holder knew, until one that waited for it then was
- * granted it; without the time in which that waiter's process stood still.
+ * The longest time from the moment a key became free, as its last holder knew, until the grant to a waiter; without the
+ * time in which that waiter's process was stalled.
  */
 export function worstTakeoverNs({ digest }: Case): number {
   let worstNs = 0;

@@ -1,5 +1,5 @@
 /**
- * Fencing tokens rise from grant to grant, stay the same on re-entry, and a fence lets no older one pass.
+ * Fencing tokens rise from grant to grant, stay the same on re-entry, and a fence accepts no older token.
  */
 import type { Call, HoldStory, KeyDigest } from '../digest.ts';
 import type { Violation } from '../verdict.ts';
@@ -19,14 +19,14 @@ export function checkTokens(history: Case): Violation[] {
 }
 
 /**
- * Sound: a grant that was asked for after another had been handed out is the later one. Of two that were asked for at
- * the same time, the one handed out later is, too, since what is held is not granted: unless something took the
- * other from the server in between, and then the order of these two is not judged.
+ * Sound: a grant requested after another was received is the later one. Of two concurrent requests, the grant received
+ * later is the later one, too, since a held lock is not granted: unless the other was removed from the server in
+ * between; then the order of these two is not judged.
  */
 function fallen(history: Case, key: KeyDigest, holds: readonly Fenced[]): Violation[] {
   const found: Violation[] = [];
   const inOrder = [...holds].sort((a, b) => a.grantedNs - b.grantedNs);
-  /** The hold with the highest token of those up to each place. */
+  /** For each index, the hold with the highest token up to it. */
   const highest: Fenced[] = [];
   /** The holds of a party that may still be inside, the latest last. */
   const inside = new Map<string, Fenced[]>();
@@ -62,7 +62,7 @@ function endNs({ digest }: Case, { release, lost, proc }: Fenced): number {
   return Math.min(...ends.filter((end) => end !== undefined));
 }
 
-/** The hold with the highest token of those that surely were granted before. */
+/** The hold with the highest token among those surely granted before. */
 function highestBefore(
   { digest, bounds }: Case,
   { calls }: KeyDigest,
@@ -79,7 +79,7 @@ function highestBefore(
   return highest.findLast((_, place) => (highest[place]?.grantedNs ?? 0) < invokedNs);
 }
 
-/** Sound: of two writes of which one had ended before the other began, the fence saw that one first. */
+/** Sound: of two writes, the fence saw the one first that had ended before the other began. */
 function fencedWrites({ digest }: Case, { key, calls }: KeyDigest): Violation[] {
   const found: Violation[] = [];
   const passed = calls.write.filter(
