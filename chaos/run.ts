@@ -30,7 +30,7 @@ import { Crew } from './workers/crew.ts';
 const STAGES: readonly StageName[] = ['one', 'replicas', 'sentinel', 'cluster', 'masters'];
 
 /** How long the storms of a run last. */
-const FULL = { singleMs: 3_200, mixMs: 6_000 };
+const FULL = { singleMs: 4_200, mixMs: 7_000 };
 const QUICK = { singleMs: 0, mixMs: 5_000, isOneMixEnough: true };
 const SOAK = { singleMs: 0, mixMs: 20_000 };
 const REPLAY = { singleMs: 4_000, mixMs: 10_000 };

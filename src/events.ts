@@ -26,7 +26,13 @@ export interface ClientEvents {
 }
 
 /** The names of all events. */
-export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = ['lost', 'atRisk', 'stalled', 'warning', 'error'];
+export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = [
+  'lost',
+  'atRisk',
+  'stalled',
+  'warning',
+  'error',
+];
 
 /**
  * The codes of warnings.

@@ -11,7 +11,7 @@ import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fenc
 import { MultiLock } from './groups/multi-lock.ts';
 import { RedLock } from './groups/red-lock.ts';
 import { FairProtocol } from './locks/fair-lock.ts';
-import { ExclusiveFencedLock, type FencedLock, type FencedLockOptions } from './locks/fenced-lock.ts';
+import { type FencedLock, type FencedLockOptions, ProtocolFencedLock } from './locks/fenced-lock.ts';
 import type { Lock } from './locks/lock.ts';
 import { ProtocolLock } from './locks/protocol-lock.ts';
 import {
@@ -89,7 +89,7 @@ export abstract class Primitives {
     this.#used();
     const { context, renewals } = this.wiring;
     const wire = this.wiring.wire(checkOptions('fencedLock', options).guard);
-    return new ExclusiveFencedLock(context, wire, checkName(name), renewals.reentrant, options);
+    return new ProtocolFencedLock(context, wire, checkName(name), renewals.reentrant, options);
   }
 
   /**

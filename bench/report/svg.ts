@@ -44,7 +44,7 @@ function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-function leaveTombstone(
+function bar(
   { contestant, measurements }: Entry,
   median: number,
   most: number,
@@ -77,9 +77,7 @@ export function drawChart({ workload, entries }: Row): string {
   const [column] = workload.columns;
   const medians = entries.map((entry) => spreadOf(valuesOf(entry, column.figure)).median);
   const most = Math.max(...medians.filter(Number.isFinite));
-  const bars = entries.map((entry, i) =>
-    leaveTombstone(entry, medians[i] as number, most, TOP + i * LINE, column),
-  );
+  const bars = entries.map((entry, i) => bar(entry, medians[i] as number, most, TOP + i * LINE, column));
   const height = TOP + entries.length * LINE + 8;
   const title = escapeText(`${workload.id}: ${workload.title}`);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img">

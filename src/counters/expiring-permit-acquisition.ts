@@ -7,9 +7,9 @@
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { assertInTime, type Grant } from '../runtime/lease.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { assertInTime, type Grant } from '../runtime/lease.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
 

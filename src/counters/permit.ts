@@ -7,9 +7,9 @@
 import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
+import type { Grant } from '../runtime/lease.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Grant } from '../runtime/lease.ts';
 import { type Entry, Tenure } from '../runtime/tenure.ts';
 import type { PermitProtocol } from './permit-protocol.ts';
 

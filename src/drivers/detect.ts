@@ -28,7 +28,10 @@ export type RedisClient =
   | { readonly isOpen: boolean; readonly sendCommand: Method }
   | { readonly isOpen: boolean; readonly getMasterNode: Method }
   | { readonly customCommand: Method; readonly invokeScript: Method }
-  | { readonly client: { readonly customCommand: Method; readonly invokeScript: Method }; readonly config: object };
+  | {
+      readonly client: { readonly customCommand: Method; readonly invokeScript: Method };
+      readonly config: object;
+    };
 
 const ACCEPTED =
   'a Redis or Cluster instance of ioredis 5 or 6 or of iovalkey, a client made by createClient(), createClientPool(), createSentinel() or createCluster() of node-redis (redis) 5 or 6, or a GlideClient or GlideClusterClient of Valkey GLIDE 2';

@@ -96,7 +96,7 @@ class FencedProtocol extends ReentrantProtocol {
   }
 }
 
-export class ExclusiveFencedLock extends ProtocolLock<FencedHold> implements FencedLock {
+export class ProtocolFencedLock extends ProtocolLock<FencedHold> implements FencedLock {
   readonly #lastToken: () => Promise<number>;
 
   constructor(context: LockContext, wire: Wire, name: string, renew: Renew, options?: FencedLockOptions) {

@@ -3,9 +3,9 @@
  */
 import { DriverError } from '../errors.ts';
 import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { assertInTime } from '../runtime/lease.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
-import { assertInTime } from '../runtime/lease.ts';
 import { Tenure } from '../runtime/tenure.ts';
 import { leaveTombstone, withdraw } from '../runtime/tombstone.ts';
 import { type HoldOptions, isPassedOn, LockHold } from './hold.ts';

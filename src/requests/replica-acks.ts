@@ -10,7 +10,7 @@ import { classify } from '../outcome.ts';
 import type { ReplicaCounts } from './replica-counts.ts';
 import { ReplicatedConnection, Sending } from './replicated-connection.ts';
 
-export interface AcknowledgementSettings {
+export interface ReplicaAckSettings {
   readonly driver: Driver;
   readonly replicaCounts: ReplicaCounts;
   readonly timeoutMs: number;
@@ -21,10 +21,10 @@ export interface AcknowledgementSettings {
 }
 
 export class ReplicaAcks {
-  readonly #settings: AcknowledgementSettings;
+  readonly #settings: ReplicaAckSettings;
   readonly #replicatedConnections = new Map<string, ReplicatedConnection>();
 
-  constructor(settings: AcknowledgementSettings) {
+  constructor(settings: ReplicaAckSettings) {
     this.#settings = settings;
   }
 

@@ -10,7 +10,7 @@ export type ReplicaWish = number | 'auto' | 'majority';
 /** How long a count stays valid: until then, a replica that comes online may not be asked. */
 const COUNTED_FOR_MS = 10_000;
 
-export interface CensusSettings {
+export interface ReplicaCountSettings {
   readonly clock: Clock;
   readonly wish: ReplicaWish;
   /** How many replicas there should be, if the user listed them. */
@@ -32,7 +32,7 @@ export class ReplicaCounts {
   /** The errors of primaries that do not let the client wait for their replicas. */
   readonly #refusals = new Map<string, string>();
 
-  constructor({ clock, wish, expected }: CensusSettings) {
+  constructor({ clock, wish, expected }: ReplicaCountSettings) {
     this.#clock = clock;
     this.wish = wish;
     this.#expected = expected;

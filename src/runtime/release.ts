@@ -17,7 +17,10 @@ export interface Ending {
   readonly isDoubtful: boolean;
 }
 
-export function release(runtime: Runtime, { protocol, owner, lease, isDoubtful }: Ending): Promise<ReleaseAnswer> {
+export function release(
+  runtime: Runtime,
+  { protocol, owner, lease, isDoubtful }: Ending,
+): Promise<ReleaseAnswer> {
   const { guarded } = protocol;
   const { clock, commandTimeoutMs } = runtime;
   const what = `release "${protocol.name}"`;

@@ -8,8 +8,8 @@
 
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
-import type { Grant } from './lease.ts';
 import { InOrder } from './in-order.ts';
+import type { Grant } from './lease.ts';
 import { Lifetime } from './lifetime.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { type Ending, release } from './release.ts';

@@ -588,7 +588,7 @@ const tokenName = `local function tokenName(token)
 end
 `;
 
-/** Shortens how long answers are remembered: those that have arrived are needed only for copies on their way. */
+/** Shortens how long answers are remembered: one that has arrived is needed only for late copies of its request. */
 export const answerShorten = defineScript<
   { answers: readonly string[] },
   { rememberMs: number },
@@ -611,7 +611,7 @@ return { 'shortened' }
 `,
 });
 
-/** Counts down by one; the last one opens the latch and wakes everybody. */
+/** Counts down by one; the last call opens the latch and wakes all waiters. */
 export const countDownLatchCountDown = defineScript<
   { latch: string; answer: string },
   { publish: string; channel: string; rememberMs: number },
@@ -654,7 +654,7 @@ return reply
 `,
 });
 
-/** Removes the latch, which opens it, and wakes everybody. */
+/** Removes the latch, which opens it, and wakes all waiters. */
 export const countDownLatchDelete = defineScript<
   { latch: string; answer: string },
   { publish: string; channel: string; rememberMs: number },
@@ -686,7 +686,7 @@ return reply
 `,
 });
 
-/** Says how many are still to count down; 0 when the latch is open. */
+/** Answers the count; 0 when the latch is open. */
 export const countDownLatchGetCount = defineScript<
   { latch: string },
   Record<string, never>,
@@ -742,7 +742,7 @@ return reply
 `,
 });
 
-/** Takes the lock when it is free and nobody waits before the owner; otherwise queues up, or does not wait. */
+/** Takes the lock if it is free and no waiter is ahead of the owner; otherwise queues up, unless `waitMs` is 0. */
 export const fairLockAcquire = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; ended: string },
   { owner: string; leaseMs: number; waitMs: number; silentMs: number; publish: string; channel: string },
@@ -769,7 +769,7 @@ return takeTurn(
 `,
 });
 
-/** Ends the hold of the named holder, and calls the next in line. Every other holder is left alone. */
+/** Ends the hold of the named holder and wakes the head of the queue. Any other holder is left alone. */
 export const fairLockForceRelease = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; answer: string },
   { holder: string; silentMs: number; publish: string; channel: string; rememberMs: number },
@@ -799,7 +799,7 @@ return reply
 `,
 });
 
-/** What fair-lock/acquire does, for clients with the guard: while strangers are kept out, the owner queues up, or tells that it lives, all the same. */
+/** Does what fair-lock/acquire does, for clients with the guard: during a grace, the owner still queues up and gives signs of life. */
 export const fairLockGuardedAcquire = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; ended: string; guard: string },
   { owner: string; leaseMs: number; waitMs: number; silentMs: number; publish: string; channel: string; graceMs: number; trusted: string },
@@ -833,7 +833,7 @@ return turn
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of. There it may still be waiting: who holds the lock must not be called to it. */
+/** Restores a hold that a promoted or restarted server has forgotten. The holder leaves the queue, where that server may still have it: a holder must not be woken as a waiter. */
 export const fairLockReclaim = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; ended: string; guard: string },
   { owner: string; count: number; leaseMs: number; graceMs: number; trusted: string },
@@ -860,7 +860,7 @@ return answer
 `,
 });
 
-/** Ends what the owner has here for good, its hold or its place in the queue, and calls the next in line. */
+/** Ends the owner's hold or its place in the queue for good, and wakes the head of the queue. */
 export const fairLockRelease = defineScript<
   { lock: string; queue: string; timeouts: string; seen: string; ended: string },
   { owner: string; silentMs: number; publish: string; channel: string; rememberMs: number },
@@ -901,7 +901,7 @@ return { 'left', callHead(head, publish, channel) }
 `,
 });
 
-/** Takes the lock for a new owner with a token higher than any before, or says how long it is taken. */
+/** Takes the lock for a new owner with a token higher than any before, or says how long the lock is taken. */
 export const fencedLockAcquire = defineScript<
   { lock: string; ended: string; token: string },
   { owner: string; leaseMs: number; retentionMs: number },
@@ -954,7 +954,7 @@ return { 'held', given }
 `,
 });
 
-/** Takes the lock for a new owner with a token higher than any before, or says how long it is taken. Behind the guard: strangers are kept out for a grace. */
+/** Takes the lock for a new owner with a token higher than any before, or says how long the lock is taken. Behind the guard: strangers are kept out for a grace. */
 export const fencedLockGuardedAcquire = defineScript<
   { guard: string; lock: string; ended: string; token: string },
   { graceMs: number; trusted: string; owner: string; leaseMs: number; retentionMs: number },
@@ -1013,7 +1013,7 @@ return { 'held', given }
 `,
 });
 
-/** The last token given, by whomever; 0 when none is known. */
+/** Answers the last token issued to any client; 0 when none is known. */
 export const fencedLockLastToken = defineScript<
   { token: string },
   Record<string, never>,
@@ -1031,7 +1031,7 @@ return { 'token', redis.call('GET', token) or '0' }
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of, together with its token. */
+/** Restores a hold, with its token, that a promoted or restarted server has forgotten. */
 export const fencedLockReclaim = defineScript<
   { lock: string; ended: string; last: string; guard: string },
   { owner: string; count: number; token: number; leaseMs: number; graceMs: number; trusted: string },
@@ -1062,7 +1062,7 @@ return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 `,
 });
 
-/** The value for somebody who is going to write another: from here on older tokens are refused. */
+/** Reads the value for a caller that will write another: from now on older tokens are refused. */
 export const fencedRegisterClaim = defineScript<
   { register: string },
   { token: number },
@@ -1093,7 +1093,7 @@ return { 'value', found[1], found[2] or '0' }
 `,
 });
 
-/** The value and the token it was written with. */
+/** Reads the value and the token it was written with. */
 export const fencedRegisterRead = defineScript<
   { register: string },
   Record<string, never>,
@@ -1147,7 +1147,7 @@ return { 'written' }
 `,
 });
 
-/** Says whether strangers may be let in, or for how long only those may come back who were in before. */
+/** Says whether new owners may acquire, or for how long only holders may reclaim what they held. */
 export const guardCheck = defineScript<
   { guard: string },
   { graceMs: number; trusted: string },
@@ -1172,7 +1172,7 @@ return { 'settled' }
 `,
 });
 
-/** Describes whatever stands under a lock's name, for people. Nothing is changed. */
+/** Describes the content of a lock's key, for people. Changes nothing. */
 export const inspectDescribe = defineScript<
   { lock: string },
   Record<string, never>,
@@ -1221,7 +1221,7 @@ return { 'other', kind }
 `,
 });
 
-/** Which server process this is and for how long it has run, by its clock: less than nothing where that was set back. INFO may be forbidden: both are then empty. */
+/** Answers the server's run id and its uptime, which is negative if the clock was set back. Both are empty if INFO is forbidden. */
 export const inspectIdentity = defineScript<
   { lock: string },
   Record<string, never>,
@@ -1248,7 +1248,7 @@ return {
 `,
 });
 
-/** What the server that has the key tells of its replication, in its own words. INFO may be forbidden: the text is then empty. */
+/** Answers the replication section of INFO, from the server that has the key; empty if INFO is forbidden. */
 export const inspectPrimary = defineScript<
   { lock: string },
   Record<string, never>,
@@ -1274,7 +1274,7 @@ return { 'primary', text }
 `,
 });
 
-/** What the server is, in its own words, and what time it has. INFO may be forbidden: its text is then empty. Whether messages are taken is found out by sending one, on a channel that nobody listens to. */
+/** Answers the server's INFO, empty if it is forbidden, and the server's time. Publishes a message on a channel without subscribers, to find out whether the server accepts messages. */
 export const inspectServer = defineScript<
   { slot: readonly string[] },
   { publish: string; channel: string },
@@ -1392,7 +1392,7 @@ return remainingMs
 `,
 });
 
-/** Says who holds the lock and for how long. More than one field is no lock of this kind: nobody is named. */
+/** Answers the holder of the lock and the time left. A hash with more fields is no lock of this kind: no holder. */
 export const lockDescribe = defineScript<
   { lock: string },
   Record<string, never>,
@@ -1416,7 +1416,7 @@ return { 'locked', redis.call('PTTL', lock), holder }
 `,
 });
 
-/** Ends the owner's hold for good, where copies of its commands may still be on their way. */
+/** Ends the owner's hold for good, for owners whose commands may have copies on their way. */
 export const lockEnd = defineScript<
   { lock: string; ended: string },
   { owner: string; publish: string; channel: string; rememberMs: number },
@@ -1449,7 +1449,7 @@ return nil
 `,
 });
 
-/** Re-enters a lock that the owner holds: sets the hold count and gives it at least the lease. */
+/** Re-enters a lock that the owner holds: sets the hold count and extends the lock to at least the lease. */
 export const lockEnter = defineScript<
   { lock: string },
   { owner: string; count: number; leaseMs: number },
@@ -1475,7 +1475,7 @@ return { 'held' }
 `,
 });
 
-/** Ends the hold of the named holder, and wakes the waiters. Every other holder is left alone. */
+/** Ends the hold of the named holder and wakes the waiters. Any other holder is left alone. */
 export const lockForceRelease = defineScript<
   { lock: string; answer: string },
   { holder: string; publish: string; channel: string; rememberMs: number },
@@ -1504,7 +1504,7 @@ return reply
 `,
 });
 
-/** Names the holder, for a call that will end exactly this one. What is no lock is refused. */
+/** Names the holder, for a later call that ends exactly this hold. A hash that is not a lock is refused. */
 export const lockHolder = defineScript<
   { lock: string },
   Record<string, never>,
@@ -1531,7 +1531,7 @@ return { 'held', holder }
 `,
 });
 
-/** Takes one entry of several back: sets the hold count, leaves the lease as it runs. */
+/** Leaves one of several entries: sets the hold count and does not change the lease. */
 export const lockLeave = defineScript<
   { lock: string },
   { owner: string; count: number },
@@ -1579,7 +1579,7 @@ return reply
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of. */
+/** Restores a hold that a promoted or restarted server has forgotten. */
 export const lockReclaim = defineScript<
   { lock: string; ended: string; guard: string },
   { owner: string; count: number; leaseMs: number; graceMs: number; trusted: string },
@@ -1629,7 +1629,7 @@ return nil
 `,
 });
 
-/** Gives every hold that is still its owner's at least the lease; answers 1 or 0 for each. */
+/** Extends every hold that is still its owner's to at least the lease; answers 1 or 0 for each. */
 export const lockRenew = defineScript<
   { locks: readonly string[] },
   { leaseMs: number; owners: readonly string[] },
@@ -1660,7 +1660,7 @@ return reply
 `,
 });
 
-/** Takes permits under the given ids, all or none; else says when the next one that is taken comes back. */
+/** Takes permits under the given ids, all or none; otherwise says when the next taken permit expires. */
 export const permitSemaphoreAcquire = defineScript<
   { permits: string; timeouts: string; ended: readonly string[] },
   { leaseMs: number; publish: string; channel: string; ids: readonly Buffer[] },
@@ -1745,7 +1745,7 @@ return { 'taken' }
 `,
 });
 
-/** Says how many permits are free and how many are taken, once those whose time is over are back. */
+/** Says how many permits are free and how many are taken, after freeing the expired ones. */
 export const permitSemaphoreCountPermits = defineScript<
   { permits: string; timeouts: string },
   { publish: string; channel: string },
@@ -1774,7 +1774,7 @@ return { 'permits', redis.call('GET', permits), taken }
 `,
 });
 
-/** Says how long a permit is taken yet. */
+/** Says how much time is left of a permit's lease. */
 export const permitSemaphoreGetLease = defineScript<
   { permits: string; timeouts: string },
   { publish: string; channel: string; id: Buffer },
@@ -1850,7 +1850,7 @@ return { 'released', announced }
 `,
 });
 
-/** Ends several permits for good, all or none: when one is missing or its time is over, nothing is changed. */
+/** Ends several permits for good, all or none: if one is missing or expired, nothing is changed. */
 export const permitSemaphoreReleaseAll = defineScript<
   { permits: string; timeouts: string; answer: string; ended: readonly string[] },
   { publish: string; channel: string; rememberMs: number; tombstoneMs: number; ids: readonly Buffer[] },
@@ -1907,7 +1907,7 @@ return reply
 `,
 });
 
-/** Gives every permit whose time is not over at least the lease; answers 1 or 0 for each. */
+/** Extends every permit that has not expired to at least the lease; answers 1 or 0 for each. */
 export const permitSemaphoreRenew = defineScript<
   { timeouts: readonly string[] },
   { leaseMs: number; ids: readonly Buffer[] },
@@ -1946,7 +1946,7 @@ return reply
 `,
 });
 
-/** Makes free and taken permits together as many as this, and wakes the waiters. Made smaller than what is taken, fewer than none are free until enough came back. A TTL stays. */
+/** Sets the total of free and taken permits, and wakes the waiters. If more permits are taken than that, the number of free permits is negative until enough are given back. A TTL stays. */
 export const permitSemaphoreSetPermits = defineScript<
   { permits: string; timeouts: string; answer: string },
   { count: number; publish: string; channel: string; rememberMs: number },
@@ -1989,7 +1989,7 @@ return reply
 `,
 });
 
-/** Makes sure that an acquisition nobody waits for any more comes to nothing: gives back what it took, and bars it if it has not run yet. Done twice, it gives back once. */
+/** Undoes an acquisition that its caller gave up: gives its permits back, and bars it if it has not run yet. Done twice, it gives back once. */
 export const permitSemaphoreUndo = defineScript<
   { permits: string; timeouts: string; ended: readonly string[] },
   { publish: string; channel: string; rememberMs: number; ids: readonly Buffer[] },
@@ -2028,7 +2028,7 @@ return { 'returned', giveBack(permits, count, publish, channel) }
 `,
 });
 
-/** Gives a permit that is taken another lease, longer or shorter, counted from now. */
+/** Sets the lease of a taken permit, longer or shorter, counted from now. */
 export const permitSemaphoreUpdateLease = defineScript<
   { permits: string; timeouts: string; answer: string },
   { leaseMs: number; publish: string; channel: string; rememberMs: number; id: Buffer },
@@ -2067,7 +2067,7 @@ return reply
 `,
 });
 
-/** Takes permits, or says after which time there will be enough if nobody else takes them. */
+/** Takes permits, or says after which time there will be enough if no other client takes them. */
 export const rateLimiterAcquire = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
   { count: number; id: Buffer; rememberMs: number },
@@ -2136,7 +2136,7 @@ return { 'granted' }
 `,
 });
 
-/** Says how many permits could be taken at once. Changes nothing. */
+/** Says how many permits are free. Changes nothing. */
 export const rateLimiterAvailablePermits = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string },
   Record<string, never>,
@@ -2161,7 +2161,7 @@ return { 'permits', math.max(0, left) }
 `,
 });
 
-/** Says how a limiter is set. */
+/** Answers the configuration of a limiter. */
 export const rateLimiterGetConfig = defineScript<
   { config: string },
   Record<string, never>,
@@ -2185,7 +2185,7 @@ return { 'config', fields[1], fields[2], fields[3], fields[4] or '0' }
 `,
 });
 
-/** Gives permits back before their time. No more are free afterwards than the rate allows. */
+/** Gives permits back before their interval ends. The number of free permits never exceeds the rate. */
 export const rateLimiterRelease = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
   { count: number; rememberMs: number },
@@ -2224,7 +2224,7 @@ return reply
 `,
 });
 
-/** Gives a limiter its rate, whether it has one or not, and lets it begin anew: what was granted counts no more. */
+/** Sets the rate of a limiter, whether or not it has one, and starts over: earlier grants no longer count. */
 export const rateLimiterSetRate = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
   { mode: string; rate: number; intervalMs: number; keepAliveMs: number; rememberMs: number },
@@ -2258,7 +2258,7 @@ return reply
 `,
 });
 
-/** Gives a limiter its rate, unless it has one. */
+/** Sets the rate of a limiter, unless it has one. */
 export const rateLimiterTrySetRate = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
   { mode: string; rate: number; intervalMs: number; keepAliveMs: number; rememberMs: number },
@@ -2296,7 +2296,7 @@ return reply
 `,
 });
 
-/** Makes sure that a request nobody waits for any more comes to nothing: takes its entry out and gives back what it took, and bars it if it has not run yet. */
+/** Undoes a request that its caller gave up: removes its entry, gives its permits back, and bars it if it has not run yet. */
 export const rateLimiterUndo = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
   { count: number; id: Buffer; rememberMs: number },
@@ -2334,7 +2334,7 @@ return reply
 `,
 });
 
-/** Says how the lock is held, for how long and by whom: by the owner asked for if it is among the holders. */
+/** Answers the mode, the time left and a holder of the lock: the given owner, if it is one of the holders. */
 export const readWriteLockDescribe = defineScript<
   { lock: string },
   { owner: string },
@@ -2368,7 +2368,7 @@ return { 'locked', redis.call('PTTL', lock), mode, redis.call('HLEN', lock) - 1,
 `,
 });
 
-/** Ends the holds of the named holders, and wakes the waiters when that frees the lock. Others that read are left alone. */
+/** Ends the holds of the named holders, and wakes the waiters if that frees the lock. Other readers are left alone. */
 export const readWriteLockForceRelease = defineScript<
   { lock: string; answer: string },
   { mode: string; publish: string; channel: string; rememberMs: number; holders: readonly string[] },
@@ -2414,7 +2414,7 @@ return reply
 `,
 });
 
-/** Names everyone who holds the lock, readers and writer. What is no read/write lock is refused. */
+/** Names all holders of the lock, readers and writer. A hash that is not a read/write lock is refused. */
 export const readWriteLockHolders = defineScript<
   { lock: string },
   Record<string, never>,
@@ -2451,7 +2451,7 @@ return reply
 `,
 });
 
-/** Lets a new reader in beside others, or beneath its own write hold; or says how long it has to wait. */
+/** Admits a new reader beside others, or beneath its own write hold; or says how long it has to wait. */
 export const readWriteLockReadAcquire = defineScript<
   { lock: string; ended: string; hold: string; waiting: string },
   { owner: string; writer: string; leaseMs: number },
@@ -2516,7 +2516,7 @@ return { 'held' }
 `,
 });
 
-/** Lets a new reader in beside others, or beneath its own write hold; or says how long it has to wait. Behind the guard: strangers are kept out for a grace. */
+/** Admits a new reader beside others, or beneath its own write hold; or says how long it has to wait. Behind the guard: strangers are kept out for a grace. */
 export const readWriteLockGuardedReadAcquire = defineScript<
   { guard: string; lock: string; ended: string; hold: string; waiting: string },
   { graceMs: number; trusted: string; owner: string; writer: string; leaseMs: number },
@@ -2587,7 +2587,7 @@ return { 'held' }
 `,
 });
 
-/** Enters a read hold once more: sets the count, and gives every hold key the longest lease of all. */
+/** Enters a read hold again: sets the count, and gives every hold key the longest lease of all. */
 export const readWriteLockReadEnter = defineScript<
   { lock: string; holds: readonly string[] },
   { owner: string; leaseMs: number },
@@ -2619,7 +2619,7 @@ return { 'held' }
 `,
 });
 
-/** Takes one entry of several back: sets the count and removes the hold keys above it; the lease runs on. */
+/** Leaves one of several entries: sets the count and removes the hold keys above it; the lease does not change. */
 export const readWriteLockReadLeave = defineScript<
   { lock: string; holds: readonly string[] },
   { owner: string; count: number },
@@ -2649,7 +2649,7 @@ return { 'held' }
 `,
 });
 
-/** Gives a reader back what a server that took over, or started anew, does not know of. */
+/** Restores a read hold that a promoted or restarted server has forgotten. */
 export const readWriteLockReadReclaim = defineScript<
   { lock: string; ended: string; guard: string; holds: readonly string[] },
   { owner: string; writer: string; leaseMs: number; graceMs: number; trusted: string },
@@ -2709,7 +2709,7 @@ return { 'held' }
 `,
 });
 
-/** Ends a reader's hold for good, however often it was entered; the last one out frees the lock. */
+/** Ends a reader's hold for good, however often it was entered; the last reader frees the lock. */
 export const readWriteLockReadRelease = defineScript<
   { lock: string; ended: string; holds: readonly string[] },
   { owner: string; publish: string; channel: string; rememberMs: number },
@@ -2752,7 +2752,7 @@ return reply
 `,
 });
 
-/** Gives every read hold that is still its owner's at least its lease, hold keys and lock; answers 1 or 0 for each. */
+/** Extends every read hold that is still its owner's, hold keys and lock, to at least the lease; answers 1 or 0 each. */
 export const readWriteLockReadRenew = defineScript<
   { places: readonly string[] },
   { holders: readonly string[] },
@@ -2789,7 +2789,7 @@ return reply
 `,
 });
 
-/** Takes the lock for a new writer from the named holders. When others hold it by now, nothing is taken from anyone. */
+/** Takes the lock for a new writer from the named holders. If others hold it by now, nothing changes. */
 export const readWriteLockSteal = defineScript<
   { lock: string; ended: string },
   { owner: string; leaseMs: number; robbed: readonly string[] },
@@ -2835,7 +2835,7 @@ return { 'held' }
 `,
 });
 
-/** Takes the lock for a new writer from the named holders. When others hold it by now, nothing is taken from anyone. Behind the guard: strangers are kept out for a grace. */
+/** Takes the lock for a new writer from the named holders. If others hold it by now, nothing changes. Behind the guard: strangers are kept out for a grace. */
 export const readWriteLockGuardedSteal = defineScript<
   { guard: string; lock: string; ended: string },
   { graceMs: number; trusted: string; owner: string; leaseMs: number; robbed: readonly string[] },
@@ -2887,7 +2887,7 @@ return { 'held' }
 `,
 });
 
-/** Judges the readers that stay after a release, as Redisson does: the lock gets the longest time that one of their hold keys has left, and is freed when there is none. */
+/** Checks the readers that stay after a release, as Redisson does: the lock gets the longest time that one of their hold keys has left, and is freed if no hold key exists. */
 export const readWriteLockSweep = defineScript<
   { lock: string; holds: readonly string[] },
   { publish: string; channel: string; readers: readonly string[] },
@@ -2950,7 +2950,7 @@ return { 'kept' }
 `,
 });
 
-/** Takes the lock for a new writer, or says how long it is taken and how. */
+/** Takes the lock for a new writer, or says how long it is taken and in which mode. */
 export const readWriteLockWriteAcquire = defineScript<
   { lock: string; ended: string; waiting: string },
   { owner: string; leaseMs: number; noteMs: number },
@@ -2996,7 +2996,7 @@ return { 'busy', redis.call('PTTL', lock), mode }
 `,
 });
 
-/** Takes the lock for a new writer, or says how long it is taken and how. Behind the guard: strangers are kept out for a grace. */
+/** Takes the lock for a new writer, or says how long it is taken and in which mode. Behind the guard: strangers are kept out for a grace. */
 export const readWriteLockGuardedWriteAcquire = defineScript<
   { guard: string; lock: string; ended: string; waiting: string },
   { graceMs: number; trusted: string; owner: string; leaseMs: number; noteMs: number },
@@ -3048,7 +3048,7 @@ return { 'busy', redis.call('PTTL', lock), mode }
 `,
 });
 
-/** Gives a writer back what a server that took over, or started anew, does not know of. */
+/** Restores a write hold that a promoted or restarted server has forgotten. */
 export const readWriteLockWriteReclaim = defineScript<
   { lock: string; ended: string; guard: string },
   { owner: string; reader: string; count: number; leaseMs: number; graceMs: number; trusted: string },
@@ -3092,7 +3092,7 @@ return { 'held' }
 `,
 });
 
-/** Ends a writer's hold for good, however often it was entered, and wakes everyone who waits. */
+/** Ends a writer's hold for good, however often it was entered, and wakes all waiters. */
 export const readWriteLockWriteRelease = defineScript<
   { lock: string; ended: string; waiting: string },
   { owner: string; publish: string; channel: string; rememberMs: number },
@@ -3184,7 +3184,7 @@ return reply
 `,
 });
 
-/** Makes the semaphore larger, or smaller by a negative number, and wakes waiters that more permits may serve. */
+/** Adds permits, or removes them if negative, and wakes waiters that more permits may serve. */
 export const semaphoreAddPermits = defineScript<
   { permits: string; answer: string },
   { count: number; publish: string; channel: string; rememberMs: number },
@@ -3227,7 +3227,7 @@ return { 'permits', redis.call('GET', permits) or '0' }
 `,
 });
 
-/** Takes all permits that are free and says how many they were. A TTL stays; a debt is forgiven. */
+/** Takes all free permits and says how many they were. A TTL stays; a negative number becomes 0. */
 export const semaphoreDrainPermits = defineScript<
   { permits: string; answer: string },
   { rememberMs: number },
@@ -3256,7 +3256,7 @@ return reply
 `,
 });
 
-/** Gives permits back and wakes the waiters. A semaphore that is not there begins with them. */
+/** Gives permits back and wakes the waiters. A missing semaphore is created with them. */
 export const semaphoreRelease = defineScript<
   { permits: string; answer: string },
   { count: number; publish: string; channel: string; rememberMs: number },
@@ -3319,7 +3319,7 @@ return reply
 `,
 });
 
-/** Gives a semaphore its permits, unless it has been given some before. */
+/** Sets the number of permits of a semaphore, unless it is set already. */
 export const semaphoreTrySetPermits = defineScript<
   { permits: string; answer: string },
   { count: number; ttlMs: number; publish: string; channel: string; rememberMs: number },
@@ -3360,7 +3360,7 @@ return reply
 `,
 });
 
-/** Makes sure that an attempt nobody waits for any more comes to nothing: gives back what it took, and bars it if it has not run yet. */
+/** Undoes an attempt that its caller gave up: gives its permits back, and bars it if it has not run yet. */
 export const semaphoreUndo = defineScript<
   { permits: string; answer: string },
   { count: number; publish: string; channel: string; rememberMs: number },
@@ -3471,7 +3471,7 @@ return redis.call('PTTL', lock)
 `,
 });
 
-/** Says who holds the plain lock and for how long. */
+/** Answers the holder of the plain lock and the time left. */
 export const simpleLockDescribe = defineScript<
   { lock: string },
   Record<string, never>,
@@ -3495,7 +3495,7 @@ return { 'locked', redis.call('PTTL', lock), shortText(holder) }
 `,
 });
 
-/** Ends the owner's plain lock for good, where copies of its commands may still be on their way. */
+/** Ends the owner's plain lock for good, for owners whose commands may have copies on their way. */
 export const simpleLockEnd = defineScript<
   { lock: string; ended: string },
   { owner: string; publish: string; channel: string; rememberMs: number },
@@ -3528,7 +3528,7 @@ return nil
 `,
 });
 
-/** Deletes the plain lock if it still has the named token, and wakes the waiters. Every other token is left alone. */
+/** Deletes the plain lock if it still has the named token, and wakes the waiters. Any other token is left alone. */
 export const simpleLockForceRelease = defineScript<
   { lock: string; answer: string },
   { holder: string; publish: string; channel: string; rememberMs: number },
@@ -3559,7 +3559,7 @@ return reply
 `,
 });
 
-/** Names the holder's token, for a call that will end exactly this hold. */
+/** Names the holder's token, for a later call that ends exactly this hold. */
 export const simpleLockHolder = defineScript<
   { lock: string },
   Record<string, never>,
@@ -3586,7 +3586,7 @@ return { 'held', tokenName(token) }
 `,
 });
 
-/** Gives a holder back what a server that took over, or started anew, does not know of. */
+/** Restores a hold that a promoted or restarted server has forgotten. */
 export const simpleLockReclaim = defineScript<
   { lock: string; ended: string; guard: string },
   { owner: string; leaseMs: number; graceMs: number; trusted: string },
@@ -3649,7 +3649,7 @@ return nil
 `,
 });
 
-/** Gives every plain lock that is still its owner's at least the lease; answers 1 or 0 for each. */
+/** Extends every plain lock that is still its owner's to at least the lease; answers 1 or 0 for each. */
 export const simpleLockRenew = defineScript<
   { locks: readonly string[] },
   { leaseMs: number; owners: readonly string[] },

@@ -1,6 +1,6 @@
 /**
  * Fencing under faults: tokens rise whatever the server loses and whatever its clock does, and the late write of a
- * holder that stalled is refused by every guard.
+ * holder that stalled is refused by every fence.
  */
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
@@ -271,7 +271,7 @@ describeWithProcess('a holder that is stopped past its lease, between reading an
   it.each([
     { title: 'the next one has written', hasWritten: true },
     { title: 'the next one has only read', hasWritten: false },
-  ])('$title: its late write is refused by every guard, and only there', async ({ hasWritten }) => {
+  ])('$title: its late write is refused by every fence, and only there', async ({ hasWritten }) => {
     const { server } = await arena();
     const name = randomName();
     const child = spawnChild(script, { args: [server.url, name, '1500'] });

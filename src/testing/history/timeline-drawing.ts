@@ -115,11 +115,11 @@ export class Drawing {
       }),
       element('text', { x: LABELS_WIDTH - 8, y: topPx + heightPx / 2 + 4, 'text-anchor': 'end' }, label),
       ...lane.calls.map((call) => this.#call(lane, call)),
-      ...lane.bars.map((leaveTombstone) => this.#leaveTombstone(lane, leaveTombstone)),
+      ...lane.bars.map((bar) => this.#bar(lane, bar)),
     ];
   }
 
-  #leaveTombstone(lane: Lane, { window, track }: Bar): string {
+  #bar(lane: Lane, { window, track }: Bar): string {
     const { hold, fromNs, toNs } = window;
     const { key, id, kind, token, owner, permits } = hold;
     const rect = {
@@ -198,15 +198,14 @@ export class Drawing {
 
   /** The time in which two holders were inside, on the bars of both. */
   #overlapped(): string[] {
-    const bars = new Map<Window, { lane: Lane; leaveTombstone: Bar }>();
-    for (const lane of this.#layout.lanes)
-      for (const leaveTombstone of lane.bars) bars.set(leaveTombstone.window, { lane, leaveTombstone });
+    const bars = new Map<Window, { lane: Lane; bar: Bar }>();
+    for (const lane of this.#layout.lanes) for (const bar of lane.bars) bars.set(bar.window, { lane, bar });
     const pairs = overlaps({ digest: this.#digest, windows: this.#windows, bounds: DEFAULT_BOUNDS });
     return pairs.flatMap(([first, second]) =>
       [first, second].flatMap((window) => {
         const drawn = bars.get(window);
         if (drawn === undefined) return [];
-        const y = drawn.lane.topPx + 3 + drawn.leaveTombstone.track * TRACK_HEIGHT;
+        const y = drawn.lane.topPx + 3 + drawn.bar.track * TRACK_HEIGHT;
         const span = this.#span(second.fromNs, Math.min(first.toNs, second.toNs));
         return [
           element('rect', { ...span, y, height: TRACK_HEIGHT - 2, fill: 'url(#both)', class: 'overlap' }),

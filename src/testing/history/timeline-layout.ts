@@ -137,11 +137,7 @@ function viewOf(digest: Digest, windows: Windows, violation: Violation | undefin
 }
 
 function addBar(lane: Lane, window: Window): void {
-  const taken = new Set(
-    lane.bars
-      .filter((leaveTombstone) => leaveTombstone.window.toNs > window.fromNs)
-      .map(({ track }) => track),
-  );
+  const taken = new Set(lane.bars.filter((bar) => bar.window.toNs > window.fromNs).map(({ track }) => track));
   let track = 0;
   while (taken.has(track)) track += 1;
   lane.bars.push({ window, track });

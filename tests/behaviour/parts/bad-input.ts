@@ -180,7 +180,10 @@ export function describeBadInput(context: Context): void {
       await raw.command('SET', text, 'a page of text');
       for (const lock of [client.getLock(hash), client.getSimpleLock(text)]) {
         expect(await lock.tryLock({ waitMs: 20 })).toBeNull();
-        expect([await lock.isLocked(), await lock.getRemainingMs()]).toEqual([true, Number.POSITIVE_INFINITY]);
+        expect([await lock.isLocked(), await lock.getRemainingMs()]).toEqual([
+          true,
+          Number.POSITIVE_INFINITY,
+        ]);
         expect(await rejection(lock.forceUnlock())).toMatchObject({
           code: 'ERR_DRIVER',
           message: expect.stringContaining('not a lock; it was left untouched'),

@@ -201,7 +201,9 @@ export function describeSpinning(context: Context): void {
       await server.command('HSET', name, 'somebody', 1);
       await client.capabilities();
       const timeOfTries = async (maxMs: number, tries: number): Promise<number> => {
-        const lock = client.getSpinLock(name, { backoff: { kind: 'exponential', initialMs: 40, multiplier: 2, maxMs } });
+        const lock = client.getSpinLock(name, {
+          backoff: { kind: 'exponential', initialMs: 40, multiplier: 2, maxMs },
+        });
         const giveUp = new AbortController();
         await resetCounts(server);
         const refused = rejection(lock.lock({ signal: giveUp.signal }));
