@@ -32,7 +32,7 @@ function positive(text: string): number {
 
 const EXAMPLES = `
 Examples:
-  npm run chaos                                  every storm, then the mutants and the model: about ten minutes
+  npm run chaos                                  every storm, then the mutants and the model: about twelve minutes
   npm run chaos -- --quick                       a few storms, the mutants and the model: under four minutes
   npm run chaos -- --soak 30m                    mixed storms until the time is over
   npm run chaos -- --list                        the names of all storms
