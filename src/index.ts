@@ -3,12 +3,8 @@
  */
 export { Holdfast } from './client.ts';
 export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
-export type { Permit } from './counters/permit.ts';
-export type {
-  PermitExpirableSemaphore,
-  PermitOptions,
-  TryPermitOptions,
-} from './counters/permit-semaphore.ts';
+export type { Permit, PermitOptions, TryPermitOptions } from './counters/permit.ts';
+export type { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
 export type {
   AcquireOptions,

@@ -29,7 +29,7 @@ import type { Wire } from './requests/wire.ts';
 import { OwnerNumbers, Sections } from './runtime/owner.ts';
 import type { Renew } from './runtime/protocol.ts';
 import { Runtime } from './runtime/runtime.ts';
-import { WakeChannels } from './runtime/wake-channels.ts';
+import { WakeChannels } from './runtime/wake/channels.ts';
 import { inspectPrimary, lockPeek } from './scripts/generated.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 

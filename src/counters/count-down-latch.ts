@@ -6,7 +6,8 @@
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
 import { type Memory, Requests } from '../requests/requests.ts';
-import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { Acquisition } from '../runtime/acquire.ts';
+import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import {

@@ -6,8 +6,9 @@
  */
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { Acquisition } from '../runtime/acquire.ts';
 import { assertInTime, type Grant } from '../runtime/lease.ts';
+import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';

@@ -18,7 +18,13 @@ import {
   semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
 import { ExpiringPermitAcquisition } from './expiring-permit-acquisition.ts';
-import { HeldPermit, type HeldPermits, type Permit } from './permit.ts';
+import {
+  HeldPermit,
+  type HeldPermits,
+  type Permit,
+  type PermitOptions,
+  type TryPermitOptions,
+} from './permit.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
 import type { SynchronizerContext } from './synchronizer-context.ts';
 
@@ -27,20 +33,6 @@ const MOST_PERMITS = 2 ** 31 - 1;
 
 /** Each permit has an id to send and an expiry to store: a call for more permits would keep the server busy. */
 const MOST_AT_ONCE = 10_000;
-
-/** How to take permits. */
-export interface PermitOptions {
-  /** The permit expires after this time; `Infinity`: never. Left out, the watchdog keeps it while the process lives. */
-  leaseMs?: number | undefined;
-  /** Stops the waiting; the call rejects with the signal's reason and takes nothing. */
-  signal?: AbortSignal | undefined;
-}
-
-/** How to try to take permits. */
-export interface TryPermitOptions extends PermitOptions {
-  /** How long to wait at most; 0, the default, tries once. */
-  waitMs?: number | undefined;
-}
 
 /**
  * Permits with ids and leases that processes and machines share, made by

@@ -8,10 +8,25 @@ import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
 import type { Grant } from '../runtime/lease.ts';
+import type { Entry } from '../runtime/lifetime.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type Entry, Tenure } from '../runtime/tenure.ts';
+import { Tenure } from '../runtime/tenure.ts';
 import type { PermitProtocol } from './permit-protocol.ts';
+
+/** How to take permits. */
+export interface PermitOptions {
+  /** The permit expires after this time; `Infinity`: never. Left out, the watchdog keeps it while the process lives. */
+  leaseMs?: number | undefined;
+  /** Stops the waiting; the call rejects with the signal's reason and takes nothing. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How to try to take permits. */
+export interface TryPermitOptions extends PermitOptions {
+  /** How long to wait at most; 0, the default, tries once. */
+  waitMs?: number | undefined;
+}
 
 /**
  * A permit of a permit-expirable semaphore, as `acquire()` returns it.

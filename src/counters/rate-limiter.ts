@@ -28,13 +28,13 @@ export interface RateOptions {
   rate: number;
   /** … in any interval of this length. */
   intervalMs: number;
-  /** How long the limiter is kept after its last use, at least `intervalMs`; 0, the default: for ever. */
+  /** How long the limiter is kept after its last use, at least `intervalMs`; 0, the default: forever. */
   keepAliveMs?: number | undefined;
 }
 
 /** The configuration of a rate limiter. */
 export interface RateConfig extends RateOptions {
-  /** 0: the limiter is kept for ever. */
+  /** 0: the limiter is kept forever. */
   keepAliveMs: number;
 }
 

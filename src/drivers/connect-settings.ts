@@ -39,7 +39,7 @@ export function commandSettings(commandTimeoutMs: number) {
     enableReadyCheck: false,
     disconnectTimeout: CLOSE_MS,
     // Rejects commands in flight as soon as the connection breaks. By default ioredis sends them again after the
-    // reconnect, and they run twice; with resending turned off their promises stay pending for ever.
+    // reconnect, and they run twice; with resending turned off their promises stay pending forever.
     maxRetriesPerRequest: 0,
     // A call made while offline fails at once, and is certainly unsent: the runtime retries with its own back-off and
     // deadline. A queued call would run after its caller had given up.

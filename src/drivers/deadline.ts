@@ -2,7 +2,7 @@
  * A driver whose every call settles in time, whatever the client library does.
  *
  * The libraries do not ensure that: ioredis has no time-out unless the user sets one, and the time-out of node-redis
- * ends when the command is written, so a frozen server would hang a call for ever. A script that is not yet written
+ * ends when the command is written, so a frozen server would hang a call forever. A script that is not yet written
  * when its time ends is never written. A script that was written may still run, so its outcome is reported as unknown.
  *
  * Every call passes here, so this driver also reports when a server answers again after a failure: the server may have

@@ -36,7 +36,7 @@ export class MemoryFence {
     this.#newest.set(resource, token);
   }
 
-  /** Forgets a resource that is gone, so that the fence does not grow for ever. */
+  /** Forgets a resource that is gone, so that the fence does not grow forever. */
   forget(resource: string): void {
     this.#newest.delete(resource);
   }

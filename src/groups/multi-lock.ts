@@ -22,7 +22,7 @@ const UNCERTAIN_MS = 200;
 
 /**
  * Locks with equal keys are in the order of their servers, which changes when a server is replaced: a caller that
- * began before that and one that began after it would wait for each other for ever.
+ * began before that and one that began after it would wait for each other forever.
  */
 const CHANGEABLE_MS = 3_000;
 

@@ -54,7 +54,7 @@ export interface FencedLock extends Lock<FencedHold> {
 /** How one fenced lock behaves. */
 export interface FencedLockOptions extends LockKindOptions {
   /**
-   * How long the server keeps the last token after the grant, at least 60 000. Left out: for ever, which Redisson
+   * How long the server keeps the last token after the grant, at least 60 000. Left out: forever, which Redisson
    * clients need. Tokens keep rising after the server forgets the last, since none is lower than its clock.
    */
   tokenRetentionMs?: number | undefined;

@@ -8,8 +8,9 @@
 import type { CancelTimer } from '../clock.ts';
 import { type LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
+import type { Entry } from '../runtime/lifetime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Entry, Tenure } from '../runtime/tenure.ts';
+import type { Tenure } from '../runtime/tenure.ts';
 
 /**
  * A held lock, as `lock()` and `tryLock()` return it.

@@ -2,8 +2,9 @@
  * One acquisition of a lock: its owner, its owner field, and the tombstone it leaves when it fails.
  */
 import { DriverError } from '../errors.ts';
-import { Acquisition, type Waiting } from '../runtime/acquire.ts';
+import { Acquisition } from '../runtime/acquire.ts';
 import { assertInTime } from '../runtime/lease.ts';
+import type { Waiting } from '../runtime/line.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
 import { Tenure } from '../runtime/tenure.ts';

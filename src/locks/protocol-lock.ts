@@ -6,11 +6,11 @@
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
-import type { Limits } from '../runtime/acquire.ts';
 import { Owner, Section } from '../runtime/owner.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Tenure } from '../runtime/tenure.ts';
+import type { Limits } from '../runtime/wait-budget.ts';
 import { EXPIRED, type WaitBudget } from '../runtime/wait-budget.ts';
 import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';

@@ -4,7 +4,7 @@
  */
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/acquire.ts';
+import type { Waiting } from '../runtime/line.ts';
 import type { Owner } from '../runtime/owner.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';

@@ -5,7 +5,7 @@
  */
 import { endedKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/acquire.ts';
+import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Claimed, Guarded, Renew } from '../runtime/protocol.ts';
 import {

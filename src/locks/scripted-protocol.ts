@@ -4,7 +4,7 @@
  */
 import { endedKey, lockChannel } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/acquire.ts';
+import type { Waiting } from '../runtime/line.ts';
 import type {
   AcquireAnswer,
   Guarded,

@@ -7,7 +7,7 @@
  */
 import { endedKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/acquire.ts';
+import type { Waiting } from '../runtime/line.ts';
 import type { Guarded, Renew } from '../runtime/protocol.ts';
 import {
   simpleLockAcquire,

@@ -5,7 +5,7 @@
 import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/acquire.ts';
+import type { Waiting } from '../runtime/line.ts';
 import type { Owner } from '../runtime/owner.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew } from '../runtime/protocol.ts';
@@ -127,7 +127,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     return reply;
   }
 
-  /** A writer waits until all readers have left. An owner that reads would wait for itself for ever. */
+  /** A writer waits until all readers have left. An owner that reads would wait for itself forever. */
   #refuseUpgrade(owner: Owner | undefined): void {
     if (this.heldAs('read', owner) === undefined) return;
     throw new ReentryError(

@@ -9,7 +9,7 @@ import type { Connection, Driver } from '../drivers/driver.ts';
 import type { Report, WarningCode } from '../events.ts';
 import { classify } from '../outcome.ts';
 import type { ReplicaCounts } from '../requests/replica-counts.ts';
-import type { WakeChannels } from '../runtime/wake-channels.ts';
+import type { WakeChannels } from '../runtime/wake/channels.ts';
 import type { Warnings } from '../telemetry/warnings.ts';
 import { type Capabilities, summarize, type Wishes } from './capabilities.ts';
 import { type Finding, findingsOf, type Unfitness, unfitnessOf, unfulfilled } from './findings.ts';

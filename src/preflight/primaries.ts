@@ -8,7 +8,7 @@
 import type { Clock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { classify } from '../outcome.ts';
-import type { WakeChannels } from '../runtime/wake-channels.ts';
+import type { WakeChannels } from '../runtime/wake/channels.ts';
 import { inspectServer } from '../scripts/generated.ts';
 import { type Publishing, readFacts, type ServerFacts, type ServerReply } from './server-facts.ts';
 

@@ -12,28 +12,11 @@ import type { Link } from '../linked-list.ts';
 import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../outcome.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
-import type { Line, Waiter } from './line.ts';
+import type { Line, Waiter, Waiting } from './line.ts';
 import { jittered } from './poller.ts';
 import type { Interruptible, Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
-
-/** How the head of the line learns when to attempt again. */
-export type Waiting =
-  | {
-      readonly kind: 'messages';
-      readonly channel: string;
-      readonly pollMs: number;
-      /** A key that exists exactly while others hold the lock: many such keys are polled together. */
-      readonly peekKey?: string;
-    }
-  | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
-
-/** How long a caller is ready to wait, and what else ends its wait. */
-export interface Limits {
-  /** 0: one attempt. */
-  readonly waitMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
+import type { Limits } from './wait-budget.ts';
 
 /** @typeParam T what the caller gets; @typeParam A the answer to an attempt */
 export abstract class Acquisition<T, A> implements Waiter {
@@ -52,7 +35,8 @@ export abstract class Acquisition<T, A> implements Waiter {
   /** When the call must settle even if the server does not answer. */
   #settleBy = Number.POSITIVE_INFINITY;
   #hasAttempted = false;
-  #hadTrouble = false;
+  /** An attempt got no answer: a copy of it may arrive at any time. */
+  protected hadTrouble = false;
   /** An attempt with an unknown outcome may have run, or may still run. */
   #isInDoubt = false;
   /** The last attempt failed, but a retry may succeed. */
@@ -64,11 +48,6 @@ export abstract class Acquisition<T, A> implements Waiter {
   constructor(runtime: Runtime, lineId: string | null) {
     this.runtime = runtime;
     this.#lineId = lineId;
-  }
-
-  /** An attempt got no answer: a copy of it may arrive at any time. */
-  protected get hadTrouble(): boolean {
-    return this.#hadTrouble;
   }
 
   /** The operation, for error messages. */
@@ -266,7 +245,7 @@ export abstract class Acquisition<T, A> implements Waiter {
   }
 
   #failed(error: unknown, wasInDoubt: boolean): void {
-    this.#hadTrouble = true;
+    this.hadTrouble = true;
     if (!mayHaveRun(error)) this.#isInDoubt = wasInDoubt;
     // Half of the slot has moved: this is no outage, and it passes.
     if (isSlotMoving(error)) this.#waitForEver();

@@ -9,6 +9,16 @@ import type { TenureProtocol } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
 import { leaveTombstone } from './tombstone.ts';
 
+/** An entry of a tenure: the basis of the user's hold. */
+export interface Entry {
+  /** Taken without an explicit lease: the watchdog keeps the tenure alive while this entry lasts. */
+  readonly renewed: boolean;
+  /** It needs nothing special: on leaving, it may pass the tenure to the next waiter of this process. */
+  readonly isPassedOn?: boolean;
+  /** Called once when the tenure is lost while this entry lasts. */
+  onLost(error: LeaseLostError): void;
+}
+
 export abstract class Lifetime {
   readonly protocol: TenureProtocol;
   readonly owner: string;

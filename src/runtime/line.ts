@@ -11,7 +11,18 @@ import { Courtesy } from './courtesy.ts';
 import { jittered, type Polled, type Poller } from './poller.ts';
 import type { ReleaseAnswer } from './protocol.ts';
 import type { Tenure } from './tenure.ts';
-import type { Listener, Listening, WakeHub } from './wake-hub.ts';
+import type { Listener, Listening, WakeHub } from './wake/hub.ts';
+
+/** How the head of the line learns when to attempt again. */
+export type Waiting =
+  | {
+      readonly kind: 'messages';
+      readonly channel: string;
+      readonly pollMs: number;
+      /** A key that exists exactly while others hold the lock: many such keys are polled together. */
+      readonly peekKey?: string;
+    }
+  | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
 export interface Waiter {
   /** Its neighbours, maintained by the line. */

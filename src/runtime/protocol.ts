@@ -4,7 +4,7 @@
  * All of them are idempotent. An owner is used for one hold only and never again, so that a late command of
  * an old hold cannot touch a new one.
  */
-import type { Waiting } from './acquire.ts';
+import type { Waiting } from './line.ts';
 import type { Owner } from './owner.ts';
 
 /** Renews many holds of one kind in one call; returns 1 or 0 for each. Counts are how often each was entered. */

@@ -13,8 +13,8 @@ import { Line } from './line.ts';
 import { type Peek, Poller } from './poller.ts';
 import type { Tenure } from './tenure.ts';
 import { WaitBudget } from './wait-budget.ts';
-import type { WakeChannels } from './wake-channels.ts';
-import { WakeHub } from './wake-hub.ts';
+import type { WakeChannels } from './wake/channels.ts';
+import { WakeHub } from './wake/hub.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** For how long, and how often, a lock may be passed on before other processes get a turn. */

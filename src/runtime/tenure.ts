@@ -10,21 +10,11 @@ import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from
 import type { Link } from '../linked-list.ts';
 import { InOrder } from './in-order.ts';
 import type { Grant } from './lease.ts';
-import { Lifetime } from './lifetime.ts';
+import { type Entry, Lifetime } from './lifetime.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { type Ending, release } from './release.ts';
 import { retry } from './retry.ts';
 import type { Runtime } from './runtime.ts';
-
-/** An entry of a tenure: the basis of the user's hold. */
-export interface Entry {
-  /** Taken without an explicit lease: the watchdog keeps the tenure alive while this entry lasts. */
-  readonly renewed: boolean;
-  /** It needs nothing special: on leaving, it may pass the tenure to the next waiter of this process. */
-  readonly isPassedOn?: boolean;
-  /** Called once when the tenure is lost while this entry lasts. */
-  onLost(error: LeaseLostError): void;
-}
 
 export class Tenure extends Lifetime {
   /** When the watchdog renews it, and its place in the watchdog's list. */

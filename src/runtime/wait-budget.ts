@@ -8,6 +8,13 @@
 import type { Clock } from '../clock.ts';
 import { onAbort } from './abort.ts';
 
+/** How long a caller is ready to wait, and what else ends its wait. */
+export interface Limits {
+  /** 0: one attempt. */
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The result of a wait whose time is over. */
 export const EXPIRED = Symbol('expired');
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openDriver } from '../../src/drivers/connect.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
 import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
-import { WakeChannels } from '../../src/runtime/wake-channels.ts';
+import { WakeChannels } from '../../src/runtime/wake/channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';

@@ -6,7 +6,7 @@ import type { Wishes } from '../../src/preflight/capabilities.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
 import type { ServerFacts } from '../../src/preflight/server-facts.ts';
 import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
-import { WakeChannels } from '../../src/runtime/wake-channels.ts';
+import { WakeChannels } from '../../src/runtime/wake/channels.ts';
 import { Warnings } from '../../src/telemetry/warnings.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
 import { refusal } from './runtime/support/deferred.ts';

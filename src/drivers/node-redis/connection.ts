@@ -80,7 +80,7 @@ export async function openNodeRedisConnection(
     );
     const connecting = duplicate.connect();
     // A node-redis client that is destroyed while it connects finishes connecting and can then no longer be destroyed:
-    // its socket would stay open for ever.
+    // its socket would stay open forever.
     drop = () => void connecting.finally(() => destroy(duplicate)).catch(() => {});
     await connecting;
     drop = () => destroy(duplicate);

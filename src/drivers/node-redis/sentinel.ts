@@ -60,7 +60,7 @@ class SentinelPrimary implements NodeRedisServer {
     if (!this.#isWatched) this.#sentinel.on('topology-change', this.#onChange);
     this.#isWatched = true;
     if (!this.#sentinel.isOpen) throw new Error('The client is closed');
-    // After a failed connect, version 5 would search for ever and block the event loop.
+    // After a failed connect, version 5 would search forever and block the event loop.
     if (this.#client === undefined && !this.#sentinel.isReady) throw new Error('The client is offline');
     // The client is not connected, so the primary may be changing: the library looks it up, and waits for it.
     return this.#client?.isReady === true ? this.#client : this.#look();

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { Line, type Waiter } from '../../../src/runtime/line.ts';
 import { type Peek, Poller } from '../../../src/runtime/poller.ts';
-import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
-import { WakeHub } from '../../../src/runtime/wake-hub.ts';
+import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
+import { WakeHub } from '../../../src/runtime/wake/hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { HandDrivenDriver } from './support/hand-driven.ts';
 

@@ -1,6 +1,6 @@
 /** How wake-ups travel: publishing and subscribing always agree. */
 import { describe, expect, it } from 'vitest';
-import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
+import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
 
 describe('wake-ups', () => {
   it.each([

@@ -1,8 +1,8 @@
 /** Wake-ups of several servers: each channel where it is at home, and nobody silenced by a server that is down. */
 import { describe, expect, it } from 'vitest';
 import type { ChannelKind, Connection, ConnectionEvents } from '../../../src/drivers/driver.ts';
-import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
-import { WakeHub } from '../../../src/runtime/wake-hub.ts';
+import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
+import { WakeHub } from '../../../src/runtime/wake/hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from './support/bench.ts';
 import { type Deferred, defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';

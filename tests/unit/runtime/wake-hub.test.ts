@@ -1,7 +1,7 @@
 /** One subscription for each channel, and nobody left asleep when the connection breaks. */
 import { describe, expect, it } from 'vitest';
-import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
-import { WakeHub } from '../../../src/runtime/wake-hub.ts';
+import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
+import { WakeHub } from '../../../src/runtime/wake/hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from './support/bench.ts';
 import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';

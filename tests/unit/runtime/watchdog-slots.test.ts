@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Runtime } from '../../../src/runtime/runtime.ts';
 import { Tenure } from '../../../src/runtime/tenure.ts';
-import { WakeChannels } from '../../../src/runtime/wake-channels.ts';
+import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
 import { slotOf } from '../../../src/slots.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal, Reports } from './support/bench.ts';

@@ -1,11 +1,12 @@
 /** A runtime on a manual clock, with protocols and entries that a test drives by hand. */
 import type { LeaseLostError } from '../../../../src/errors.ts';
 import type { ClientEvents, Report, WarningCode } from '../../../../src/events.ts';
-import type { Waiting } from '../../../../src/runtime/acquire.ts';
+import type { Entry } from '../../../../src/runtime/lifetime.ts';
+import type { Waiting } from '../../../../src/runtime/line.ts';
 import type { AcquireAnswer, LockProtocol, Renew } from '../../../../src/runtime/protocol.ts';
 import { type PassOn, Runtime } from '../../../../src/runtime/runtime.ts';
-import { type Entry, Tenure } from '../../../../src/runtime/tenure.ts';
-import { WakeChannels } from '../../../../src/runtime/wake-channels.ts';
+import { Tenure } from '../../../../src/runtime/tenure.ts';
+import { WakeChannels } from '../../../../src/runtime/wake/channels.ts';
 import { Warnings } from '../../../../src/telemetry/warnings.ts';
 import { ManualClock } from '../../../harness/manual-clock.ts';
 import { HandDrivenDriver } from './hand-driven.ts';

@@ -5,11 +5,11 @@
  * been unused for a while. The wake hub knows which server has a channel, and which listeners it has.
  */
 
-import type { CancelTimer, Clock } from '../clock.ts';
-import type { ChannelKind, Connection, Driver } from '../drivers/driver.ts';
-import { classify } from '../outcome.ts';
-import { Backoff } from './backoff.ts';
-import type { WakeChannels } from './wake-channels.ts';
+import type { CancelTimer, Clock } from '../../clock.ts';
+import type { ChannelKind, Connection, Driver } from '../../drivers/driver.ts';
+import { classify } from '../../outcome.ts';
+import { Backoff } from '../backoff.ts';
+import type { WakeChannels } from './channels.ts';
 
 /** A connection that carried nothing for this long is pinged; a half-open one looks just like a quiet one. */
 const PING_EVERY_MS = 2_000;

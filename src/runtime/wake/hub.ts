@@ -7,11 +7,11 @@
  * may have been missed in between. Waiters poll as well: the hub makes waiting fast, polls make it correct.
  */
 
-import type { CancelTimer, Clock } from '../clock.ts';
-import type { Driver } from '../drivers/driver.ts';
-import type { Report, WarningCode } from '../events.ts';
-import type { WakeChannels } from './wake-channels.ts';
-import { type LinkOwner, WakeLink } from './wake-link.ts';
+import type { CancelTimer, Clock } from '../../clock.ts';
+import type { Driver } from '../../drivers/driver.ts';
+import type { Report, WarningCode } from '../../events.ts';
+import type { WakeChannels } from './channels.ts';
+import { type LinkOwner, WakeLink } from './link.ts';
 
 /** A listener on a channel. */
 export interface Listener {

@@ -2,7 +2,7 @@
  * Which channels carry wake-ups: those of a slot, or those of the whole Cluster. Publishers and subscribers use the
  * same kind, as in Redisson, because neither kind hears the other.
  */
-import type { ChannelKind } from '../drivers/driver.ts';
+import type { ChannelKind } from '../../drivers/driver.ts';
 
 export class WakeChannels {
   #kind: ChannelKind;
