@@ -1,6 +1,6 @@
 --- Removes the latch, which opens it, and wakes all waiters.
 ---
---- Redisson announces a deletion with 1 only, which closes the gate of its waiters: they would wait for ever. The 0
+--- Redisson announces a deletion with 1 only, which closes the gate of its waiters: they would wait forever. The 0
 --- that follows opens the gate again, so the order matters.
 ---
 --- @key latch       string  the count; missing: the latch is open

@@ -9,7 +9,7 @@
 --- @key token        string  the last token issued
 --- @arg owner        string
 --- @arg leaseMs      ms
---- @arg retentionMs  integer  how long the token is kept after it was issued; 0: for ever
+--- @arg retentionMs  integer  how long the token is kept after it was issued; 0: forever
 --- @returns { 'held', token } | { 'busy', remainingMs } | { 'ended' }
 --- @guarded
 --- @include lib/raise-lease

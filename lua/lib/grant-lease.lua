@@ -1,5 +1,5 @@
 --- Sets the lease of a key that was just written. If the server refuses that, for lack of permission, the write is
---- undone first: a lock without expiry would stay taken for ever. The expiry cannot be tried before the write, because
+--- undone first: a lock without expiry would stay taken forever. The expiry cannot be tried before the write, because
 --- a server out of memory accepts every write after a first one.
 local function grantLease(key, leaseMs, undo)
   local lease = string.format('%.0f', leaseMs)

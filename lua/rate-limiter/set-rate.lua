@@ -11,7 +11,7 @@
 --- @arg mode            string   0: one limit for all clients, 1: one for each client
 --- @arg rate            integer
 --- @arg intervalMs      integer
---- @arg keepAliveMs     integer  how long the limiter is kept after its last use; 0: for ever
+--- @arg keepAliveMs     integer  how long the limiter is kept after its last use; 0: forever
 --- @arg rememberMs      ms
 --- @returns { 'set' }
 --- @include lib/remember

@@ -3,7 +3,7 @@
 --- @key permits     string  the number of free permits
 --- @key answer      string  the remembered reply to this request
 --- @arg count       integer
---- @arg ttlMs       integer  how long the semaphore lives; 0: for ever
+--- @arg ttlMs       integer  how long the semaphore lives; 0: forever
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @arg rememberMs  ms
