@@ -69,7 +69,12 @@ export class Wiring {
     this.#report = report;
     const isSharded = shardedPubSub !== false && driver.topology === 'cluster';
     const channels = new WakeChannels(isSharded ? 'sharded' : 'plain');
-    const replicaCounts = new ReplicaCounts({ clock, wish: replicas, expected: expectedReplicas });
+    const replicaCounts = new ReplicaCounts({
+      clock,
+      wish: replicas,
+      expected: expectedReplicas,
+      topology: driver.topology,
+    });
     this.guard = new Guard({ clock, graceMs, driver });
     this.#isGuarded = isGuarded;
     this.preflight = new Preflight({
@@ -124,6 +129,8 @@ export class Wiring {
           });
     const wireWith = (guardOfLock?: Guard): Wire => ({
       driver: this.driver,
+      clock,
+      replicaCounts,
       writesOnce: driver.writesOnce,
       grantSender: new GrantSender(this.driver, replicaAcks, guardOfLock),
       guard: guardOfLock,

@@ -25,10 +25,17 @@ import type {
 
 /** Observes or refuses calls. */
 export interface CallWatch {
+  /** A script sent at this time or later asks `refusal` first. */
+  readonly dueAt: number;
   /** Why no script may be sent now; undefined when scripts may be sent. */
-  refusal(now: number): Error | undefined;
+  refusal(): Error | undefined;
   /** The first answer after a call failed or could not be sent, or after a connection broke. */
   onRecovered(): void;
+}
+
+/** Why no script may be sent now. */
+export function refusalOf(watch: CallWatch, now: number): Error | undefined {
+  return now >= watch.dueAt ? watch.refusal() : undefined;
 }
 
 /** The time limit of one call, as a signal that aborts at its end. A real AbortSignal costs 5 µs per call. */
@@ -129,12 +136,8 @@ class DeadlineDriver implements Driver {
     this.#watch = watch;
   }
 
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#script((signal) => this.#driver.eval(source, keys, args, signal));
-  }
-
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#script((signal) => this.#driver.evalSha(sha1, keys, args, signal));
+  script(command: ScriptArgument[], _signal?: CallSignal, key?: string): Promise<ScriptReply> {
+    return this.#script((signal) => this.#driver.script(command, signal, key));
   }
 
   nodeOf(key: string): string {
@@ -187,7 +190,7 @@ class DeadlineDriver implements Driver {
 
   #script(call: (signal: CallSignal) => Promise<ScriptReply>): Promise<ScriptReply> {
     const now = this.#clock.now();
-    const refusal = this.#watch?.refusal(now);
+    const refusal = this.#watch && refusalOf(this.#watch, now);
     return refusal === undefined ? this.#boundFrom(now, call) : Promise.reject(refusal);
   }
 

@@ -32,26 +32,17 @@ export interface Driver {
   /** The prefix that the user's client puts before key names; the empty string if none. */
   readonly keyPrefix: string;
   /**
-   * Runs a script by its source, on the primary that serves its keys, or on any primary when it has none. Keys are sent
-   * exactly as given: an adapter bypasses the prefixing of its library, because channel names derive from the same name
-   * and must agree with the keys. Rejects with the library's own error.
+   * Sends EVAL or EVALSHA to the primary that serves `key`, its first key, or to any primary when it has none. The
+   * command is sent exactly as given: an adapter bypasses the prefixing of its library, because channel names derive
+   * from the same name and must agree with the keys. Rejects with the library's own error.
    *
    * A script is written at most once: an adapter prevents its library from writing the script again when the connection
    * broke before the answer, and from writing it at all after `signal` aborted.
+   *
+   * @param command the whole command, its name in lower case, as the libraries report commands to monitoring tools; the
+   *   callee may modify the array
    */
-  eval(
-    source: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply>;
-  /** Runs a cached script by its SHA-1; rejects with the server's NOSCRIPT error when it is not cached. */
-  evalSha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply>;
+  script(command: ScriptArgument[], signal?: CallSignal, key?: string): Promise<ScriptReply>;
   /**
    * The primary that serves a key or a channel, by the driver's name for it; the empty string where there is only one
    * primary, or while none is known. Answers from what the library knows now, without asking a server.

@@ -25,10 +25,7 @@ export interface OneServer {
   /** See `Driver.writesOnce`. */
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
-  /**
-   * Sends a command exactly as given, on the user's client, at most once. The callee may modify the array. The command
-   * name is in lower case, as the libraries report commands to monitoring tools.
-   */
+  /** Sends a command on the user's client, as `Driver.script` does. */
   send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
   /** Opens a dedicated connection, registered in `connectionStates`. */
   open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection>;
@@ -43,6 +40,7 @@ export class OneServerDriver implements Driver {
   readonly topology: Topology;
   readonly writesOnce: boolean;
   readonly keyPrefix: string;
+  readonly script: Driver['script'];
   readonly #server: OneServer;
   readonly #connectionStates = new ConnectionStates();
   #onSwitched: SwitchListener = () => {};
@@ -52,6 +50,7 @@ export class OneServerDriver implements Driver {
     this.topology = server.topology;
     this.writesOnce = server.writesOnce;
     this.keyPrefix = server.keyPrefix;
+    this.script = server.send.bind(server);
     this.#server = server;
     server.onSwitched?.((advice) => {
       this.#connectionStates.failAll(new Error('Another server became the primary'));
@@ -61,24 +60,6 @@ export class OneServerDriver implements Driver {
 
   onSwitched(listener: SwitchListener): void {
     this.#onSwitched = listener;
-  }
-
-  eval(
-    source: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply> {
-    return this.#server.send(['eval', source, String(keys.length), ...keys, ...args], signal);
-  }
-
-  evalSha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply> {
-    return this.#server.send(['evalsha', sha1, String(keys.length), ...keys, ...args], signal);
   }
 
   nodeOf(): string {

@@ -5,7 +5,7 @@
  * token and the resource refuses a token lower than the last. The fences do that part.
  */
 
-import { endedKey, tokenKey } from '../keys.ts';
+import { tokenKey } from '../keys.ts';
 import { checkOptions } from '../options/checks.ts';
 import type { LockKindOptions } from '../options/client-options.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -63,6 +63,8 @@ export interface FencedLockOptions extends LockKindOptions {
 const ACQUIRE = { plain: fencedLockAcquire, guarded: fencedLockGuardedAcquire };
 
 class FencedProtocol extends ReentrantProtocol {
+  /** The next hold needs a new token. */
+  override readonly isPassedOn = false;
   readonly #token: string;
   readonly #retentionMs: number;
 
@@ -72,22 +74,17 @@ class FencedProtocol extends ReentrantProtocol {
     this.#retentionMs = retentionMs;
   }
 
-  /** The next hold needs a new token. */
-  override get isPassedOn(): boolean {
-    return false;
-  }
-
   override acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: endedKey(this.key, owner), token: this.#token };
+    const keys = { lock: this.key, ended: this.ended(owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
-    return this.wire.grantSender.lock(this, ACQUIRE, keys, args);
+    return this.grant(ACQUIRE, keys, args);
   }
 
   protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {
     const { owner, count, leaseMs, token } = hold;
     // A plain lock of the same name began this tenure: there is no token to restore.
     if (token === undefined) return super.reclaim(hold, terms);
-    const keys = { lock: this.key, ended: endedKey(this.key, owner), last: this.#token, ...terms.guard };
+    const keys = { lock: this.key, ended: this.ended(owner), last: this.#token, ...terms.guard };
     return fencedLockReclaim.run(this.wire.driver, keys, { owner, count, token, leaseMs, ...terms.grace });
   }
 

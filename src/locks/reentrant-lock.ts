@@ -3,7 +3,6 @@
  *
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
-import { endedKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
@@ -38,6 +37,8 @@ export class ReentrantProtocol extends ScriptedProtocol {
   readonly identity: string;
   readonly line: string;
   readonly guarded: Guarded | undefined;
+  /** A spin lock has no subscription, and gets no turns by wake-ups. */
+  readonly isPassedOn: boolean;
   readonly #spin: (() => Waiting) | undefined;
 
   /** @param spin how a spin lock waits, without a subscription */
@@ -46,12 +47,8 @@ export class ReentrantProtocol extends ScriptedProtocol {
     this.identity = `lock ${this.key}`;
     this.line = spin === undefined ? this.identity : `spin-${this.identity}`;
     this.guarded = guardedBy(wire, this.key, (hold, terms) => this.reclaim(hold, terms));
+    this.isPassedOn = spin === undefined;
     this.#spin = spin;
-  }
-
-  /** A spin lock has no subscription, and gets no turns by wake-ups. */
-  get isPassedOn(): boolean {
-    return this.#spin === undefined;
   }
 
   waiting(): Waiting {
@@ -59,7 +56,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
   }
 
   protected reclaim({ owner, count, leaseMs }: Claimed, { guard, grace }: ReclaimTerms): Promise<Reclaimed> {
-    const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+    const keys = { lock: this.key, ended: this.ended(owner), ...guard };
     return lockReclaim.run(this.wire.driver, keys, { owner, count, leaseMs, ...grace });
   }
 

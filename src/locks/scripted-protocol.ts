@@ -3,6 +3,7 @@
  * their arguments and answers.
  */
 import { endedKey, lockChannel } from '../keys.ts';
+import type { GrantingScripts } from '../requests/grant-sender.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/line.ts';
 import type {
@@ -47,6 +48,8 @@ export abstract class ScriptedProtocol implements LockProtocol {
   abstract readonly line: string | null;
   protected readonly wire: Wire;
   readonly #scripts: LockScripts;
+  /** Every tombstone of this lock begins with it; made by the first acquisition. */
+  #tombstonePrefix: string | undefined;
 
   constructor(wire: Wire, name: string, scripts: LockScripts, renew: Renew) {
     this.wire = wire;
@@ -68,12 +71,33 @@ export abstract class ScriptedProtocol implements LockProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.wire.grantSender.isOneCommand(this.key);
+    return this.#isPlain || this.wire.grantSender.isOneCommand(this.key);
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
-    return this.wire.grantSender.lock(this, this.#scripts.acquire, keys, { owner, leaseMs });
+    const keys = { lock: this.key, ended: this.ended(owner) };
+    return this.grant(this.#scripts.acquire, keys, { owner, leaseMs });
+  }
+
+  /** Sends a script that grants the lock; with the guard or acknowledgements where they are part of a grant. */
+  protected grant<Keys extends object, Args extends object, Reply extends AcquireAnswer>(
+    scripts: GrantingScripts<Keys, Args, Reply>,
+    keys: Keys,
+    args: Args,
+  ): Promise<AcquireAnswer> {
+    if (this.#isPlain) return scripts.plain.run(this.wire.driver, keys, args);
+    return this.wire.grantSender.lock(this, scripts, keys, args);
+  }
+
+  protected ended(owner: string): string {
+    this.#tombstonePrefix ??= endedKey(this.key, '');
+    return this.#tombstonePrefix + owner;
+  }
+
+  /** Neither the guard nor acknowledgements are part of a grant now. */
+  get #isPlain(): boolean {
+    const { guard, clock, replicaCounts } = this.wire;
+    return guard === undefined && clock.now() < replicaCounts.noneNeededUntil;
   }
 
   get writesOnce(): boolean {
@@ -88,7 +112,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
 
   end(owner: string, rememberMs: number): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
-    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const keys = { lock: this.key, ended: this.ended(owner) };
     const args = { owner, publish, channel: this.channel, rememberMs };
     return this.#scripts.end.run(driver, keys, args).then((reply) => this.#released(reply));
   }

@@ -5,7 +5,6 @@
  * so waiters poll more often than elsewhere. The value has no room for a count: this process counts the
  * entries, and re-entry checks that the key still has the owner's value.
  */
-import { endedKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Waiting } from '../runtime/line.ts';
 import type { Guarded, Renew } from '../runtime/protocol.ts';
@@ -45,7 +44,7 @@ export class SimpleProtocol extends ScriptedProtocol {
     this.identity = `simple-lock ${this.key}`;
     this.line = this.identity;
     this.guarded = guardedBy(wire, this.key, ({ owner, leaseMs }, { guard, grace }) => {
-      const keys = { lock: this.key, ended: endedKey(this.key, owner), ...guard };
+      const keys = { lock: this.key, ended: this.ended(owner), ...guard };
       return simpleLockReclaim.run(wire.driver, keys, { owner, leaseMs, ...grace });
     });
   }

@@ -42,6 +42,8 @@ type Manner = 'thoroughly' | 'routinely';
 
 export class Preflight implements CallWatch {
   readonly primaries: Primaries;
+  /** Never before the first inspection, always while the server is unfit, and otherwise when the last one is old. */
+  dueAt = Number.POSITIVE_INFINITY;
   readonly #settings: PreflightSettings;
   /** The facts by primary. */
   readonly #facts = new Map<string, ServerFacts>();
@@ -100,15 +102,11 @@ export class Preflight implements CallWatch {
     return this.#unfitness;
   }
 
-  refusal(now: number): Error | undefined {
-    if (this.#unfitness?.isLasting) {
-      // The caller still tries to use an unfit server: it may have been replaced by now.
-      this.#lookSoon('thoroughly');
-      return this.#unfitness.error;
-    }
-    const isOld = now - this.#lookedAt >= REPEAT_MS;
-    if (isOld && this.#facts.size > 0) this.#lookSoon('routinely');
-    return undefined;
+  refusal(): Error | undefined {
+    const isUnfit = this.#unfitness?.isLasting === true;
+    // The caller still tries to use an unfit server: it may have been replaced by now.
+    this.#lookSoon(isUnfit ? 'thoroughly' : 'routinely');
+    return isUnfit ? this.#unfitness?.error : undefined;
   }
 
   onRecovered(): void {
@@ -129,6 +127,7 @@ export class Preflight implements CallWatch {
     replicaCounts.keepOnly(nodes);
 
     this.#unfitness = unfitnessOf([...this.#facts.values()], wishes);
+    this.#setDue();
     if (this.#unfitness !== undefined) return;
     warnings.forget('HOLDFAST_UNFIT');
     const findings = this.findings();
@@ -164,6 +163,12 @@ export class Preflight implements CallWatch {
     return summarize([...this.#facts.values()], wishes, { replicaCounts, channels: channels.kind, isDeaf });
   }
 
+  #setDue(): void {
+    if (this.#unfitness?.isLasting) this.dueAt = Number.NEGATIVE_INFINITY;
+    else if (this.#facts.size > 0) this.dueAt = this.#lookedAt + REPEAT_MS;
+    else this.dueAt = Number.POSITIVE_INFINITY;
+  }
+
   #lookSoon(manner: Manner): void {
     if (this.#isClosed || this.#cancelLook !== undefined) return;
     const { clock } = this.#settings;
@@ -177,6 +182,7 @@ export class Preflight implements CallWatch {
   async #look(manner: Manner = 'thoroughly'): Promise<void> {
     const { clock, warnings } = this.#settings;
     this.#lookedAt = clock.now();
+    this.#setDue();
     const nodes = await this.primaries.find();
     // A routine inspection publishes only to find out whether an earlier refusal still applies.
     const triesAll = manner === 'thoroughly' || warnings.has('HOLDFAST_NO_PUBLISH');

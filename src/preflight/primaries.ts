@@ -10,6 +10,7 @@ import type { Driver } from '../drivers/driver.ts';
 import { classify } from '../outcome.ts';
 import type { WakeChannels } from '../runtime/wake/channels.ts';
 import { inspectServer } from '../scripts/generated.ts';
+import type { ScriptRunner } from '../scripts/script.ts';
 import { type Publishing, readFacts, type ServerFacts, type ServerReply } from './server-facts.ts';
 
 export interface PrimariesSettings {
@@ -25,8 +26,6 @@ const CHANNEL = 'redisson_holdfast';
 
 /** Enough to find a slot of each primary, unless it has very few. */
 const TRIED_SLOTS = 2_000;
-
-type Runner = Pick<Driver, 'eval' | 'evalSha'>;
 
 export class Primaries {
   readonly #settings: PrimariesSettings;
@@ -67,7 +66,8 @@ export class Primaries {
     const { driver, keyFor } = this.#settings;
     const tag = node === '' ? undefined : this.#tagFor(node);
     const message = { publish, channel: tag === undefined ? CHANNEL : `${CHANNEL}:{${tag}}` };
-    const run = (runner: Runner, slot: readonly string[]) => inspectServer.run(runner, { slot }, message);
+    const run = (runner: ScriptRunner, slot: readonly string[]) =>
+      inspectServer.run(runner, { slot }, message);
     if (node === '') return run(driver, []);
     if (tag !== undefined) {
       try {
@@ -78,13 +78,7 @@ export class Primaries {
     }
     const connection = await driver.openConnection(node, { onMessage() {}, onDown() {} });
     try {
-      return await run(
-        {
-          eval: (source, _keys, args) => connection.send(['EVAL', source, '0', ...args]),
-          evalSha: (sha1, _keys, args) => connection.send(['EVALSHA', sha1, '0', ...args]),
-        },
-        [],
-      );
+      return await run({ script: (command) => connection.send(command) }, []);
     } finally {
       connection.destroy();
     }

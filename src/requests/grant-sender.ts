@@ -5,15 +5,12 @@
  * A grant that too few replicas acknowledge is an error, and is undone like an attempt of unknown outcome. During a
  * grace, the lock looks busy to new owners.
  */
-import type { Driver } from '../drivers/driver.ts';
 import { ReplicationError } from '../errors.ts';
 import { classify } from '../outcome.ts';
 import type { guardCheck } from '../scripts/generated.ts';
-import type { Script } from '../scripts/script.ts';
+import type { Script, ScriptRunner } from '../scripts/script.ts';
 import type { Guard } from './guard.ts';
 import type { ReplicaAcks } from './replica-acks.ts';
-
-type Runner = Pick<Driver, 'eval' | 'evalSha'>;
 
 /** The user's name, and the key that determines the server. */
 interface Place {
@@ -43,12 +40,12 @@ export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
 const GRANTS: ReadonlySet<string> = new Set(['held', 'taken']);
 
 export class GrantSender {
-  readonly #driver: Runner;
+  readonly #driver: ScriptRunner;
   readonly #replicaAcks: ReplicaAcks | undefined;
   readonly #guard: Guard | undefined;
 
   /** @param replicaAcks left out where no acknowledgements are wanted */
-  constructor(driver: Runner, replicaAcks?: ReplicaAcks, guard?: Guard) {
+  constructor(driver: ScriptRunner, replicaAcks?: ReplicaAcks, guard?: Guard) {
     this.#driver = driver;
     this.#replicaAcks = replicaAcks;
     this.#guard = guard;
@@ -104,7 +101,7 @@ export class GrantSender {
 
   #acknowledged<Reply extends { status: string }>(
     place: Place,
-    grant: (runner: Runner) => Promise<Reply>,
+    grant: (runner: ScriptRunner) => Promise<Reply>,
   ): Promise<Reply> {
     const replicaAcks = this.#replicaAcks;
     const needed = replicaAcks?.needed(place.key) ?? 0;
@@ -116,7 +113,7 @@ export class GrantSender {
     replicaAcks: ReplicaAcks,
     place: Place,
     counting: number | Promise<number>,
-    grant: (runner: Runner) => Promise<Reply>,
+    grant: (runner: ScriptRunner) => Promise<Reply>,
   ): Promise<Reply> {
     const needed = await counting;
     if (needed === 0) return grant(this.#driver);

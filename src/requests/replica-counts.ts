@@ -3,6 +3,7 @@
  * primaries do not let the client wait for them.
  */
 import type { Clock } from '../clock.ts';
+import type { Topology } from '../drivers/driver.ts';
 
 /** How many acknowledgements to ask for: a number, or a rule that depends on the replicas present. */
 export type ReplicaWish = number | 'auto' | 'majority';
@@ -15,6 +16,7 @@ export interface ReplicaCountSettings {
   readonly wish: ReplicaWish;
   /** How many replicas there should be, if the user listed them. */
   readonly expected: number;
+  readonly topology: Topology;
 }
 
 interface Count {
@@ -24,24 +26,32 @@ interface Count {
 
 export class ReplicaCounts {
   readonly wish: ReplicaWish;
+  /** Until then, by the clock, no grant needs an acknowledgement. In a Cluster, each primary has its own count. */
+  noneNeededUntil = Number.NEGATIVE_INFINITY;
   readonly #clock: Clock;
   readonly #expected: number;
+  readonly #isCluster: boolean;
   readonly #counts = new Map<string, Count>();
   /** The most acknowledging replicas each primary ever had: a replica that is gone still counts for a majority. */
   readonly #mostSeen = new Map<string, number>();
   /** The errors of primaries that do not let the client wait for their replicas. */
   readonly #refusals = new Map<string, string>();
 
-  constructor({ clock, wish, expected }: ReplicaCountSettings) {
+  constructor({ clock, wish, expected, topology }: ReplicaCountSettings) {
     this.#clock = clock;
     this.wish = wish;
     this.#expected = expected;
+    this.#isCluster = topology === 'cluster';
+    if (wish === 0) this.noneNeededUntil = Number.POSITIVE_INFINITY;
   }
 
   /** The primary has just reported this number of acknowledging replicas. */
   counted(node: string, replicas: number): void {
     this.#counts.set(node, { replicas, takenAt: this.#clock.now() });
     this.#mostSeen.set(node, Math.max(replicas, this.#mostSeen.get(node) ?? 0));
+    if (typeof this.wish === 'number' || this.#isCluster) return;
+    const isNoneNeeded = this.required(node, replicas) === 0;
+    this.noneNeededUntil = isNoneNeeded ? this.#clock.now() + COUNTED_FOR_MS : Number.NEGATIVE_INFINITY;
   }
 
   /** The last count, and whether it is due to be repeated; undefined when the primary was never asked. */
@@ -53,6 +63,7 @@ export class ReplicaCounts {
   /** Forgets the count, which may be wrong by now. */
   doubt(node: string): void {
     this.#counts.delete(node);
+    this.#decideAnew();
   }
 
   /** The primary does not let the client wait for its replicas. */
@@ -63,6 +74,7 @@ export class ReplicaCounts {
   /** The primary lets the client wait for its replicas. */
   allowed(node: string): void {
     this.#refusals.delete(node);
+    this.#decideAnew();
   }
 
   isRefused(node: string): boolean {
@@ -87,6 +99,10 @@ export class ReplicaCounts {
     const replicas = Math.max(this.#expected, present, this.#mostSeen.get(node) || this.#fewestElsewhere());
     // Together with the primary, more than half of all servers then have the grant.
     return Math.floor((replicas + 1) / 2);
+  }
+
+  #decideAnew(): void {
+    if (this.wish !== 0) this.noneNeededUntil = Number.NEGATIVE_INFINITY;
   }
 
   /** A newly promoted node of a Cluster has no count: assume the lowest count of the other primaries. */

@@ -121,12 +121,11 @@ export class Sending {
     this.#onError = onError;
   }
 
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#send(['EVAL', source, String(keys.length), ...keys, ...args]);
-  }
-
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#send(['EVALSHA', sha1, String(keys.length), ...keys, ...args]);
+  script(command: readonly ScriptArgument[]): Promise<ScriptReply> {
+    const { reply, batch } = this.#replicatedConnection.send(command, this.#needed);
+    this.#batch = batch;
+    reply.catch(this.#onError);
+    return reply;
   }
 
   /** Whether the last script was not sent because there was no connection. */
@@ -137,12 +136,5 @@ export class Sending {
   /** How many replicas have the writes of the last script. */
   async acknowledged(): Promise<number> {
     return (await this.#batch?.acknowledged) ?? 0;
-  }
-
-  #send(args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    const { reply, batch } = this.#replicatedConnection.send(args, this.#needed);
-    this.#batch = batch;
-    reply.catch(this.#onError);
-    return reply;
   }
 }

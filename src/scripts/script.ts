@@ -12,15 +12,19 @@ type FieldType = 'integer' | 'string' | 'string?' | 'integer...' | 'string...';
 type FieldValue = number | string | null | (number | string)[];
 type Fields = readonly (readonly [name: string, type: FieldType])[];
 
+/** A `ms` is an integer of at least 1; `...` is a list, which comes last. */
+type ParameterType = `${'string' | 'integer' | 'ms' | 'bytes'}${'' | '...'}`;
+type Parameters = readonly (readonly [name: string, type: ParameterType])[];
+
 /** The generator's description of a script. */
-export interface ScriptDescriptor<Keys, Args, Reply extends { status: string }> {
+export interface ScriptDescriptor<Reply extends { status: string }> {
   /** Folder and file below `lua/`, as in `lock/acquire`. */
   readonly name: string;
   readonly sha1: string;
   readonly source: string;
-  /** Puts the keys in the order in which the script expects them. */
-  readonly keys: (keys: Keys) => string[];
-  readonly args: (args: Args) => ScriptArgument[];
+  /** In the order in which the script expects them. */
+  readonly keys: Parameters;
+  readonly args: Parameters;
   /** The fields that follow each status word. */
   readonly replies: Readonly<Record<Reply['status'], Fields>>;
   /** The reply that is sent as nil. */
@@ -29,7 +33,8 @@ export interface ScriptDescriptor<Keys, Args, Reply extends { status: string }> 
   readonly integer?: Reply['status'];
 }
 
-type ScriptRunner = Pick<Driver, 'eval' | 'evalSha'>;
+/** What runs scripts: a driver, or a connection of its own. */
+export type ScriptRunner = Pick<Driver, 'script'>;
 
 const DECIMAL = /^-?\d+$/;
 const LONGEST_QUOTED_REPLY = 200;
@@ -39,8 +44,8 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   readonly name: string;
   readonly sha1: string;
   readonly source: string;
-  readonly #keys: (keys: Keys) => string[];
-  readonly #args: (args: Args) => ScriptArgument[];
+  readonly #keys: readonly Parameter[];
+  readonly #args: readonly Parameter[];
   // A Map, because a word such as `constructor` would be found on any object.
   readonly #replies: ReadonlyMap<string, Fields>;
   readonly #nil: Reply | undefined;
@@ -52,13 +57,13 @@ export class Script<Keys, Args, Reply extends { status: string }> {
     return { status, [field]: reply } as unknown as Reply;
   };
 
-  constructor(descriptor: ScriptDescriptor<Keys, Args, Reply>) {
+  constructor(descriptor: ScriptDescriptor<Reply>) {
     const { nil, integer: status } = descriptor;
     this.name = descriptor.name;
     this.sha1 = descriptor.sha1;
     this.source = descriptor.source;
-    this.#keys = descriptor.keys;
-    this.#args = descriptor.args;
+    this.#keys = descriptor.keys.map(parameterOf);
+    this.#args = descriptor.args.map(parameterOf);
     this.#replies = new Map(Object.entries<Fields>(descriptor.replies));
     this.#nil = nil && ({ status: nil } as Reply);
     this.#integer = status && { status, field: this.#replies.get(status)?.[0]?.[0] ?? '' };
@@ -73,13 +78,21 @@ export class Script<Keys, Args, Reply extends { status: string }> {
    * @throws TypeError, before anything is sent, for a number that is not a safe integer
    */
   run(driver: ScriptRunner, keys: Keys, args: Args): Promise<Reply> {
-    const keyList = this.#keys(keys);
-    const argumentList = this.#args(args);
-    return driver.evalSha(this.sha1, keyList, argumentList).then(this.#decode, (error: unknown) => {
+    return this.#send(driver, 'evalsha', keys, args).then(this.#decode, (error: unknown) => {
       if (!isNoScript(error)) throw error;
       // EVAL also caches the script, so this happens once per server.
-      return driver.eval(this.source, keyList, argumentList).then(this.#decode);
+      return this.#send(driver, 'eval', keys, args).then(this.#decode);
     });
+  }
+
+  #send(driver: ScriptRunner, name: 'eval' | 'evalsha', keys: Keys, args: Args): Promise<ScriptReply> {
+    const command: ScriptArgument[] = [name, name === 'eval' ? this.source : this.sha1, ''];
+    for (const key of this.#keys) append(command, key, keys as Values);
+    const numberOfKeys = command.length - 3;
+    command[2] = String(numberOfKeys);
+    const firstKey = numberOfKeys === 0 ? undefined : (command[3] as string);
+    for (const argument of this.#args) append(command, argument, args as Values);
+    return driver.script(command, undefined, firstKey);
   }
 
   #decodeArray(reply: ScriptReply): Reply {
@@ -115,19 +128,48 @@ export class Script<Keys, Args, Reply extends { status: string }> {
 
 /** Makes a script from its description; the generator writes the type parameters. */
 export function defineScript<Keys, Args, Reply extends { status: string }>(
-  descriptor: ScriptDescriptor<Keys, Args, Reply>,
+  descriptor: ScriptDescriptor<Reply>,
 ): Script<Keys, Args, Reply> {
   return new Script(descriptor);
 }
 
-/** Encodes a number for a script. */
-export function integer(value: number): string {
+type Scalar = string | number | Buffer;
+type Values = Readonly<Record<string, Scalar | readonly Scalar[]>>;
+
+/** Checks only numbers: options were checked before, and any text is valid. */
+type Encode = (value: number) => string;
+
+interface Parameter {
+  readonly name: string;
+  readonly isList: boolean;
+  /** Left out where a value travels as it is. */
+  readonly encode: Encode | undefined;
+}
+
+const ENCODERS: Readonly<Record<string, Encode>> = { integer, ms };
+
+function parameterOf([name, type]: Parameters[number]): Parameter {
+  return { name, isList: type.endsWith('...'), encode: ENCODERS[type.replace('...', '')] };
+}
+
+function append(command: ScriptArgument[], { name, isList, encode }: Parameter, values: Values): void {
+  const value = values[name];
+  if (!isList) {
+    command.push(encode === undefined ? (value as ScriptArgument) : encode(value as number));
+    return;
+  }
+  for (const item of value as readonly Scalar[]) {
+    command.push(encode === undefined ? (item as ScriptArgument) : encode(item as number));
+  }
+}
+
+function integer(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   throw new TypeError(`A script takes safe integers, not ${value}`);
 }
 
-/** Encodes a time for a script: an expiry of less than 1 would delete the key. */
-export function ms(value: number): string {
+/** An expiry of less than 1 would delete the key. */
+function ms(value: number): string {
   if (Number.isSafeInteger(value) && value >= 1) return String(value);
   throw new TypeError(`A script takes whole milliseconds from 1 on, not ${value}`);
 }

@@ -1,6 +1,7 @@
 /** Servers that become others without a call that fails: libraries reconnect, and resend, on their own. */
 import { expect, it, onTestFinished } from 'vitest';
 import { openDriver } from '../../src/drivers/connect.ts';
+import { refusalOf } from '../../src/drivers/deadline.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
 import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { WakeChannels } from '../../src/runtime/wake/channels.ts';
@@ -29,7 +30,7 @@ async function setUp() {
       replicas: 'auto',
       guard: { on: false, graceMs: REPEAT_MS },
     },
-    replicaCounts: new ReplicaCounts({ clock, wish: 'auto', expected: 0 }),
+    replicaCounts: new ReplicaCounts({ clock, wish: 'auto', expected: 0, topology: 'standalone' }),
     channels: new WakeChannels('plain'),
     keyFor: (text) => text,
     onPrimary: () => {},
@@ -45,12 +46,12 @@ describeWithProcess('a server that is used', () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
 
     clock.jump(REPEAT_MS - 1);
-    expect(preflight.refusal(clock.now())).toBeUndefined();
+    expect(refusalOf(preflight, clock.now())).toBeUndefined();
     await clock.advance(0);
     expect(await preflight.capabilities()).toMatchObject({ mayEvictLocks: false });
 
     clock.jump(1);
-    expect(preflight.refusal(clock.now())).toBeUndefined();
+    expect(refusalOf(preflight, clock.now())).toBeUndefined();
     await clock.advance(0);
     await eventually(async () => (await preflight.capabilities()).mayEvictLocks);
     expect(told).toEqual(['HOLDFAST_EVICTION']);
@@ -68,7 +69,7 @@ describeWithProcess('a server that is used', () => {
     await clock.advance(0);
     expect(await looks()).toBe(0);
     for (let calls = 0; calls < 3; calls += 1) {
-      preflight.refusal(clock.now());
+      refusalOf(preflight, clock.now());
       await clock.advance(0);
       await eventually(async () => (await looks()) === 1);
     }

@@ -1,4 +1,5 @@
 /** A Cluster that we connect to ourselves: the contract of every driver, and what our settings promise. */
+
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
@@ -11,6 +12,7 @@ import { classify } from '../../src/outcome.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../harness/cluster.ts';
 import { randomName } from '../harness/names.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
@@ -111,8 +113,8 @@ describe('connecting to a Cluster that cannot be had', () => {
       await frozen.pause();
       onTestFinished(() => frozen.resume());
       const driver = await open({ cluster: cluster.addresses }, 1500);
-      for (let round = 0; round < 20; round += 1) expect(await driver.eval('return 1', [], [])).toBe(1);
-      await eventually(async () => expect(await driver.eval(COUNT, [key], [])).toBe(1));
+      for (let round = 0; round < 20; round += 1) expect(await evalOn(driver, 'return 1', [], [])).toBe(1);
+      await eventually(async () => expect(await evalOn(driver, COUNT, [key], [])).toBe(1));
     });
   });
 });
@@ -155,27 +157,27 @@ describeWithProcess('a Cluster of our own connecting', () => {
     const { driver, proxy } = await throughProxy();
     const key = await nameOn(cluster, here);
     const swallowed = proxy.swallowReply(/eval/i);
-    const error = await failure(driver.eval(COUNT, [key], []));
+    const error = await failure(evalOn(driver, COUNT, [key], []));
     await swallowed;
     expect(classify(error)).toBe('unknown');
-    await eventually(async () => expect(await driver.eval(COUNT, [key], [])).toBe(2));
+    await eventually(async () => expect(await evalOn(driver, COUNT, [key], [])).toBe(2));
   });
 
   it('fails at once, and certainly unsent, for a node that is not connected', async () => {
     const { driver, proxy } = await throughProxy();
     const key = await nameOn(cluster, here);
     const other = await nameOn(cluster, there);
-    expect(await driver.eval(COUNT, [key], [])).toBe(1);
+    expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
     await proxy.close();
     const outcomes = new Set<unknown>();
     // What was under way may break in the middle; from then on nothing leaves.
     await eventually(async () => {
-      const outcome = await driver.eval(COUNT, [key], []).catch(classify);
+      const outcome = await evalOn(driver, COUNT, [key], []).catch(classify);
       return outcome === 'transient';
     });
     for (let round = 0; round < 20; round += 1) {
-      outcomes.add(await driver.eval(COUNT, [key], []).catch(classify));
-      expect(await driver.eval(COUNT, [other], [])).toBe(round + 1);
+      outcomes.add(await evalOn(driver, COUNT, [key], []).catch(classify));
+      expect(await evalOn(driver, COUNT, [other], [])).toBe(round + 1);
     }
     expect([...outcomes]).toEqual(['transient']);
     expect(await here.command('GET', key)).toBe('1');
@@ -185,51 +187,53 @@ describeWithProcess('a Cluster of our own connecting', () => {
     const { driver, proxy } = await throughProxy(300);
     const key = await nameOn(cluster, here);
     proxy.blackhole();
-    expect(classify(await failure(driver.eval(COUNT, [key], [])))).toBe('unknown');
+    expect(classify(await failure(evalOn(driver, COUNT, [key], [])))).toBe('unknown');
     await proxy.heal();
-    await eventually(() => driver.eval(COUNT, [key], []));
+    await eventually(() => evalOn(driver, COUNT, [key], []));
   });
 
   it('asks a node that it has no connection to, and crashes nobody', async () => {
     const driver = await open({ cluster: cluster.addresses });
     const key = await nameOn(cluster, here);
-    expect(await driver.eval(COUNT, [key], [])).toBe(1);
+    expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
     const move = await cluster.beginMove(cluster.slotOf(key), there);
     onTestFinished(() => move.finish());
     await move.migrate(key);
     await there.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     // The first try may only get the node connected: nothing is queued.
-    await eventually(async () => expect(await driver.eval(COUNT, [key], [])).toBe(2));
+    await eventually(async () => expect(await evalOn(driver, COUNT, [key], [])).toBe(2));
   });
 
   it('says that a script on both sides of a move did not run', async () => {
     const driver = await open({ cluster: cluster.addresses });
     const key = await nameOn(cluster, here);
     const keys = [`{${key}}:1`, `{${key}}:2`];
-    for (const one of keys) await driver.eval(COUNT, [one], []);
+    for (const one of keys) await evalOn(driver, COUNT, [one], []);
     const move = await cluster.beginMove(cluster.slotOf(key), there);
     await move.migrate(keys[0] as string);
     const both = "redis.call('incr', KEYS[1]) return redis.call('incr', KEYS[2])";
-    const error = await failure(driver.eval(both, keys, []));
+    const error = await failure(evalOn(driver, both, keys, []));
     // The one node says that the other should be asked, the other that it is too early: the last word counts.
     expect(error.message).toMatch(/^(?:TRYAGAIN|MOVED) /);
     expect(classify(error)).toBe('transient');
     await move.finish();
-    expect(await driver.eval(both, keys, [])).toBe(2);
+    expect(await evalOn(driver, both, keys, [])).toBe(2);
   });
 
   it('comes back after it has lost every node', async () => {
     const own = await ownCluster({ primaries: 1, replicasEach: 0 });
     const [node] = own.nodes as [TestServer];
     const driver = await open({ cluster: own.addresses });
-    expect(await driver.eval(COUNT, ['key'], [])).toBe(1);
+    expect(await evalOn(driver, COUNT, ['key'], [])).toBe(1);
     await node.kill();
     await eventually(async () =>
-      expect(await driver.eval(COUNT, ['key'], []).catch(classify)).toBe('transient'),
+      expect(await evalOn(driver, COUNT, ['key'], []).catch(classify)).toBe('transient'),
     );
     await node.restart();
     // A node finds the Cluster in order two seconds after it has started.
-    await eventually(async () => expect(await driver.eval(COUNT, ['key'], [])).toBe(1), { withinMs: 15_000 });
+    await eventually(async () => expect(await evalOn(driver, COUNT, ['key'], [])).toBe(1), {
+      withinMs: 15_000,
+    });
   });
 
   it('leaves neither connections nor timers when it is closed', async () => {
@@ -240,13 +244,13 @@ describeWithProcess('a Cluster of our own connecting', () => {
     const connection = await driver.openConnection('', new Listener());
     await connection.ping();
     const key = await nameOn(cluster, here);
-    const answer = driver.eval(COUNT, [key], []);
+    const answer = evalOn(driver, COUNT, [key], []);
     expect((await connections()).length).toBeGreaterThanOrEqual(3);
     await close();
     expect(await answer).toBe(1);
     expect(await connections()).toEqual([]);
     await eventually(() => expect(alive()).toEqual([]));
-    expect(classify(await failure(driver.eval('return 1', [], [])))).toBe('transient');
+    expect(classify(await failure(evalOn(driver, 'return 1', [], [])))).toBe('transient');
     expect(classify(await failure(driver.openConnection('', new Listener())))).toBe('transient');
   });
 

@@ -1,4 +1,5 @@
 /** Connections of ours by way of Sentinels, and to a fixed primary: how a start that fails is told. */
+
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -11,6 +12,7 @@ import { DriverError } from '../../src/errors.ts';
 import { classify } from '../../src/outcome.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { createCertificate } from '../harness/certificate.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { ownReplicas, ownSentinels } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
@@ -65,14 +67,14 @@ describe('connecting by way of Sentinels that cannot help', () => {
       await primary.command('CONFIG', 'SET', 'requirepass', 'right');
       expect((await refusal({ ...where, password: 'wr0ng' })).message).toMatch(/: WRONGPASS /);
       const login = { ...where, password: 'right' };
-      expect(await (await open(login)).eval('return 1', [], [])).toBe(1);
+      expect(await evalOn(await open(login), 'return 1', [], [])).toBe(1);
 
       await sentinel.command('ACL', 'SETUSER', 'default', 'resetpass', '>watcher');
       const wrong = await refusal({ ...login, sentinelPassword: 'wr0ng' });
       expect(wrong.message).toMatch(/: WRONGPASS /);
       expect(classify(wrong)).toBe('refused');
       const driver = await open({ ...login, sentinelPassword: 'watcher' });
-      expect(await driver.eval('return 1', [], [])).toBe(1);
+      expect(await evalOn(driver, 'return 1', [], [])).toBe(1);
       await (await driver.openConnection('', new Listener())).ping();
     });
 
@@ -82,7 +84,7 @@ describe('connecting by way of Sentinels that cannot help', () => {
       await frozen.pause();
       await dead.kill();
       const driver = await open({ sentinels: watched.addresses, name: watched.name }, 3000);
-      expect(await driver.eval('return 1', [], [])).toBe(1);
+      expect(await evalOn(driver, 'return 1', [], [])).toBe(1);
       await frozen.resume();
     });
 
@@ -136,7 +138,7 @@ describeWithProcess('a primary that Sentinels give by its host name', () => {
     [primary] = watched.servers;
     const where = { sentinels: watched.addresses, name: watched.name };
     const driver = await open({ ...where, tls: { ca: cert } });
-    expect(await driver.eval(COUNT, ['key'], [])).toBe(1);
+    expect(await evalOn(driver, COUNT, ['key'], [])).toBe(1);
     const connection = await driver.openConnection('', new Listener());
     onTestFinished(() => connection.destroy());
     await connection.ping();
@@ -156,7 +158,7 @@ describeWithProcess('a fixed primary', () => {
       openDriver({ kind: 'fixed', server: { port }, expectedReplicas: 1 }, { commandTimeoutMs: 5000 });
     const driver = await openFixed(primary);
     onTestFinished(() => driver.close());
-    expect(await driver.eval(COUNT, ['key'], [])).toBe(1);
+    expect(await evalOn(driver, COUNT, ['key'], [])).toBe(1);
     expect(String(await replica.command('CLIENT', 'LIST'))).not.toContain('name=holdfast');
 
     const error = await failure(openFixed(replica));
@@ -191,6 +193,6 @@ describeWithProcess('a fixed primary', () => {
       { commandTimeoutMs: 5000 },
     );
     onTestFinished(() => driver.close());
-    expect(await driver.eval(COUNT, ['key'], [])).toBe(1);
+    expect(await evalOn(driver, COUNT, ['key'], [])).toBe(1);
   });
 });

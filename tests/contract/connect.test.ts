@@ -1,4 +1,5 @@
 /** The connections that are ours: the contract of every driver, and what their settings promise. */
+
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,6 +16,7 @@ import type { Driver } from '../../src/drivers/driver.ts';
 import { DriverError, OptionError } from '../../src/errors.ts';
 import { classify } from '../../src/outcome.ts';
 import { RespStream } from '../../src/testing/resp.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { describeWithProcess, ownProxy, ownServer } from '../harness/servers.ts';
 import { describeDriver } from './parts/driver-contract.ts';
 
@@ -153,7 +155,7 @@ describeWithProcess('a connection of our own', () => {
     );
     const printed = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')];
     const driver = await open({ port: server.port, username: 'shy', password: 'pw' });
-    expect(await driver.eval(count, ['shy'], [])).toBe(1);
+    expect(await evalOn(driver, count, ['shy'], [])).toBe(1);
     for (const spy of printed) {
       expect(spy).not.toHaveBeenCalled();
       spy.mockRestore();
@@ -170,7 +172,7 @@ describeWithProcess('a connection of our own', () => {
     ] as const) {
       const driver = await open(target);
       const key = randomUUID();
-      await driver.eval("return redis.call('set', KEYS[1], '1')", [key], []);
+      await evalOn(driver, "return redis.call('set', KEYS[1], '1')", [key], []);
       await server.command('SELECT', db);
       expect(await server.command('EXISTS', key)).toBe(1);
       const list = String(await server.command('CLIENT', 'LIST'));
@@ -184,28 +186,28 @@ describeWithProcess('a connection of our own', () => {
     const driver = await open({ port: proxy.port });
     const key = randomUUID();
     const swallowed = proxy.swallowReply(/eval/i);
-    const error = await failure(driver.eval(count, [key], []));
+    const error = await failure(evalOn(driver, count, [key], []));
     await swallowed;
     expect(classify(error)).toBe('unknown');
-    await expect.poll(() => driver.eval(count, [key], []).catch(() => 'offline')).toBe(2);
+    await expect.poll(() => evalOn(driver, count, [key], []).catch(() => 'offline')).toBe(2);
   });
 
   it('fails at once while there is no server, never runs that later, and comes back', async () => {
     const server = await ownServer();
     const driver = await open({ port: server.port });
     const key = randomUUID();
-    await driver.eval(count, [key], []);
+    await evalOn(driver, count, [key], []);
     await server.kill();
     await expect
-      .poll(() => driver.eval(count, [key], []).catch(classify), { timeout: 5000 })
+      .poll(() => evalOn(driver, count, [key], []).catch(classify), { timeout: 5000 })
       .toBe('transient');
     await server.restart();
     await expect
-      .poll(() => driver.eval("return redis.call('get', KEYS[1])", [key], []).catch(() => 'offline'), {
+      .poll(() => evalOn(driver, "return redis.call('get', KEYS[1])", [key], []).catch(() => 'offline'), {
         timeout: 5000,
       })
       .toBeNull();
-    expect(await driver.eval(count, [key], [])).toBe(1);
+    expect(await evalOn(driver, count, [key], [])).toBe(1);
   });
 
   it('replaces a connection on which nothing comes back', async () => {
@@ -213,10 +215,10 @@ describeWithProcess('a connection of our own', () => {
     const proxy = await ownProxy(server);
     const driver = await open({ port: proxy.port }, 200);
     proxy.blackhole();
-    expect(classify(await failure(driver.eval('return 1', [], [])))).toBe('unknown');
+    expect(classify(await failure(evalOn(driver, 'return 1', [], [])))).toBe('unknown');
     await proxy.heal();
     await expect
-      .poll(() => driver.eval('return 1', [], []).catch(() => 'offline'), { timeout: 5000 })
+      .poll(() => evalOn(driver, 'return 1', [], []).catch(() => 'offline'), { timeout: 5000 })
       .toBe(1);
   });
 
@@ -227,9 +229,11 @@ describeWithProcess('a connection of our own', () => {
       /^id=(\d+) .* name=holdfast /m.exec(String(await server.command('CLIENT', 'LIST')))?.[1];
     const before = await connectionId();
     await server.command('REPLICAOF', '127.0.0.1', '1');
-    expect(classify(await failure(driver.eval(count, ['k'], [])))).toBe('transient');
+    expect(classify(await failure(evalOn(driver, count, ['k'], [])))).toBe('transient');
     await server.command('REPLICAOF', 'NO', 'ONE');
-    await expect.poll(() => driver.eval(count, ['k'], []).catch(() => 'offline'), { timeout: 5000 }).toBe(1);
+    await expect
+      .poll(() => evalOn(driver, count, ['k'], []).catch(() => 'offline'), { timeout: 5000 })
+      .toBe(1);
     expect(Number(await connectionId())).toBeGreaterThan(Number(before));
   });
 
@@ -265,7 +269,7 @@ describeWithProcess('a connection of our own', () => {
     tls.on('tlsClientError', () => {});
     const { port } = await listen(tls);
     const trusted = await open({ url: `rediss://localhost:${port}`, tls: { ca: cert } });
-    expect(await trusted.eval('return 1', [], [])).toBe(1);
+    expect(await evalOn(trusted, 'return 1', [], [])).toBe(1);
     expect(names).toContain('localhost');
     const subscriber = await trusted.openConnection('', { onMessage() {}, onDown() {} });
     await subscriber.ping();

@@ -2,6 +2,7 @@
  * Sentinels make another server the primary, and the old one goes on taking writes: what the drivers do at that
  * moment, and what they make of Sentinels that know less, are shy, or cannot be reached.
  */
+
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectTo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -22,6 +23,7 @@ import { classify } from '../../src/outcome.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import { createCertificate } from '../harness/certificate.ts';
 import { randomName } from '../harness/names.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { switchPrimary } from '../harness/sentinel-switch.ts';
 import type { TestSentinels } from '../harness/sentinels.ts';
 import { describeWithProcess, ownProxy } from '../harness/servers.ts';
@@ -86,7 +88,7 @@ const where = ({ name, addresses }: TestSentinels): Sentinels => ({ name, sentin
 /** Scripts, and connections that are opened from now on, are answered by that server. */
 async function expectAt(driver: Driver, server: TestServer): Promise<void> {
   const bounded = withDeadline(driver, new SystemClock(), 500);
-  expect(await bounded.eval(PORT, [], [])).toBe(server.port);
+  expect(await evalOn(bounded, PORT, [], [])).toBe(server.port);
   const connection = await bounded.openConnection('', new Listener());
   expect(await connection.send(['EVAL', PORT, '0'])).toBe(server.port);
   connection.destroy();
@@ -132,7 +134,7 @@ describeWithProcess('a switch that the old primary does not hear of', () => {
       const [proxy] = proxies as [FaultProxy];
       const held = [proxy.holdRequest('by the client'), proxy.holdRequest('by the connection')];
       const late = [
-        failure(driver.eval(COUNT, ['by the client'], [])),
+        failure(evalOn(driver, COUNT, ['by the client'], [])),
         failure(connection.send(['EVAL', COUNT, '1', 'by the connection'])),
       ];
       await Promise.all(held.map((request) => request.held));
@@ -216,7 +218,7 @@ describeWithProcess('a switch that the old primary does not hear of', () => {
     const driver = await ofIoredis(Redis, { ...where(watched), connectionName: 'brought' });
     const connections = async () =>
       String(await sentinel.command('CLIENT', 'LIST')).match(/ name=brought .*/g);
-    await driver.eval('return 1', [], []);
+    await evalOn(driver, 'return 1', [], []);
     await eventually(async () => expect(await connections()).toMatchObject([/ sub=1 /]));
     await driver.close();
     await eventually(async () => expect(await connections()).toBeNull());

@@ -1,9 +1,11 @@
 /** What the errors and replies of Valkey GLIDE become, and what it does when a reply does not come. */
+
 import { Decoder, GlideClient, ProtocolVersion } from '@valkey/valkey-glide';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { glideDriver } from '../../src/drivers/valkey-glide/one-server.ts';
 import { classify } from '../../src/outcome.ts';
 import { randomName } from '../harness/names.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { describeWithProcess, ownProxy, ownServer, sharedServer } from '../harness/servers.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
 import { failure } from './parts/driver-contract.ts';
@@ -42,7 +44,7 @@ describe('errors of Valkey GLIDE', () => {
     ['ERR max number of clients reached', 'transient'],
   ])('say "%s" as the server did', async (text, outcome) => {
     const { driver } = await open(sharedServer());
-    const error = await failure(driver.eval('return redis.error_reply(ARGV[1])', [], [text]));
+    const error = await failure(evalOn(driver, 'return redis.error_reply(ARGV[1])', [], [text]));
     expect([error.message, classify(error)]).toEqual([text, outcome]);
     expect(error.cause).toMatchObject({ name: expect.stringMatching(/^(?:Request|ExecAbort)Error$/) });
   });
@@ -50,17 +52,17 @@ describe('errors of Valkey GLIDE', () => {
   it('say that a closed client has sent nothing', async () => {
     const { client, driver } = await open(sharedServer());
     client.close();
-    expect(classify(await failure(driver.eval('return 1', [], [])))).toBe('transient');
+    expect(classify(await failure(evalOn(driver, 'return 1', [], [])))).toBe('transient');
   });
 
   it('say that one command too many was not sent', async () => {
     const { driver } = await open(sharedServer(), { inflightRequestsLimit: 1 });
     const key = randomName();
-    const calls = Array.from({ length: 20 }, () => driver.eval(COUNT, [key], []).catch(classify));
+    const calls = Array.from({ length: 20 }, () => evalOn(driver, COUNT, [key], []).catch(classify));
     const outcomes = await Promise.all(calls);
     expect(outcomes).toContain('transient');
     const ran = outcomes.filter((outcome) => outcome !== 'transient').length;
-    await expect.poll(() => driver.eval("return redis.call('get', KEYS[1])", [key], [])).toBe(String(ran));
+    await expect.poll(() => evalOn(driver, "return redis.call('get', KEYS[1])", [key], [])).toBe(String(ran));
   });
 });
 
@@ -73,7 +75,7 @@ describe('replies of Valkey GLIDE', () => {
     ['decoding to bytes', { defaultDecoder: Decoder.Bytes }],
   ])('are text also where bytes are not UTF-8: %s', async (_, more) => {
     const { driver } = await open(sharedServer(), more);
-    expect(await driver.eval(REPLY, [], [])).toEqual([1, 'zwölf', null, ['\uFFFDx'], 'DONE']);
+    expect(await evalOn(driver, REPLY, [], [])).toEqual([1, 'zwölf', null, ['\uFFFDx'], 'DONE']);
   });
 });
 
@@ -85,11 +87,11 @@ describeWithProcess('Valkey GLIDE without a reply', () => {
     const proxy = await ownProxy(server);
     const { driver } = await open(proxy);
     const swallowed = proxy.swallowReply('incr');
-    const outcome = failure(driver.eval(COUNT, [KEY], [])).then(classify);
+    const outcome = failure(evalOn(driver, COUNT, [KEY], [])).then(classify);
     await swallowed;
     expect(await outcome).toBe('unknown');
     // Answered on a new connection, behind anything that would have been sent again.
-    await expect.poll(() => driver.eval("return 'up'", [], []).catch(() => 'down')).toBe('up');
+    await expect.poll(() => evalOn(driver, "return 'up'", [], []).catch(() => 'down')).toBe('up');
     expect(await server.command('GET', KEY)).toBe('1');
   });
 
@@ -97,7 +99,7 @@ describeWithProcess('Valkey GLIDE without a reply', () => {
     const server = await ownServer();
     const { driver } = await open(server, { requestTimeout: 100 });
     await server.pause();
-    const error = await failure(driver.eval(COUNT, [KEY], []));
+    const error = await failure(evalOn(driver, COUNT, [KEY], []));
     await server.resume();
     expect(classify(error)).toBe('unknown');
     await expect.poll(() => server.command('GET', KEY)).toBe('1');
@@ -109,10 +111,10 @@ describeWithProcess('Valkey GLIDE without a reply', () => {
     await server.kill();
     // The first may still find the connection open; the second finds none.
     for (let call = 0; call < 2; call += 1) {
-      expect(classify(await failure(driver.eval(COUNT, [KEY], [])))).toBe('unknown');
+      expect(classify(await failure(evalOn(driver, COUNT, [KEY], [])))).toBe('unknown');
     }
     await server.restart();
-    await expect.poll(() => driver.eval("return 'up'", [], []).catch(() => 'down')).toBe('up');
+    await expect.poll(() => evalOn(driver, "return 'up'", [], []).catch(() => 'down')).toBe('up');
     expect(await server.command('EXISTS', KEY)).toBe(0);
   });
 });

@@ -1,4 +1,5 @@
 /** Where the connections of our own lead that a configuration of Valkey GLIDE describes, and when there are none. */
+
 import { GlideClient, NodeDiscoveryMode } from '@valkey/valkey-glide';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { detectDriver } from '../../src/drivers/detect.ts';
@@ -6,6 +7,7 @@ import type { Connection, Driver } from '../../src/drivers/driver.ts';
 import { glideDriver } from '../../src/drivers/valkey-glide/one-server.ts';
 import { classify } from '../../src/outcome.ts';
 import { randomName } from '../harness/names.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { describeWithProcess, openShared, sharedServer } from '../harness/servers.ts';
 import { ownReplicas, ownTlsServer } from '../harness/topologies.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
@@ -54,7 +56,7 @@ describe('the configuration of a Valkey GLIDE client', () => {
     const error = await failure(driver);
     expect(error.message).toContain('Holdfast.from({ client, config })');
     expect(classify(error)).toBe('refused');
-    expect(await driver.eval('return 1', [], [])).toBe(1);
+    expect(await evalOn(driver, 'return 1', [], [])).toBe(1);
   });
 
   it('is refused by name when only Valkey GLIDE can log in by it', async () => {

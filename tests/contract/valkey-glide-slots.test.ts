@@ -1,4 +1,5 @@
 /** What only the driver for a GlideClusterClient has to see to. */
+
 import { GlideClusterClient } from '@valkey/valkey-glide';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Driver } from '../../src/drivers/driver.ts';
@@ -6,6 +7,7 @@ import { glideClusterDriver } from '../../src/drivers/valkey-glide/cluster.ts';
 import { classify } from '../../src/outcome.ts';
 import type { FaultProxy } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
+import { evalOn } from '../harness/script-calls.ts';
 import { describeWithProcess, ownProxy, sharedCluster } from '../harness/servers.ts';
 import { ownCluster } from '../harness/topologies.ts';
 import { glideConfig } from '../harness/valkey-glide.ts';
@@ -32,7 +34,7 @@ async function open([first]: readonly Address[], more: Partial<Config> = {}): Pr
 
 describeWithProcess('a Cluster behind Valkey GLIDE', () => {
   it.each([
-    ['a script', (driver: Driver) => driver.eval('return 1', [], [])],
+    ['a script', (driver: Driver) => evalOn(driver, 'return 1', [], [])],
     ['a look at the nodes', async (driver: Driver) => expect(driver.nodes()).toEqual([''])],
     ['a look for a key', async (driver: Driver) => expect(driver.nodeOf('any')).toBe('')],
   ])('is asked for its primaries when first used, by %s', async (_, use) => {
@@ -48,7 +50,9 @@ describeWithProcess('a Cluster behind Valkey GLIDE', () => {
     const { addresses } = await ownCluster({ primaries: 1, replicasEach: 1 });
     const driver = await open(addresses, { readFrom: 'preferReplica' });
     for (let times = 0; times < 10; times += 1) {
-      expect(await driver.eval("return redis.call('info', 'replication')", [], [])).toMatch(/^role:master/m);
+      expect(await evalOn(driver, "return redis.call('info', 'replication')", [], [])).toMatch(
+        /^role:master/m,
+      );
     }
   });
 
@@ -77,10 +81,10 @@ describeWithProcess('a Cluster behind Valkey GLIDE', () => {
     const proxy = proxies.get(Number(driver.nodeOf(key).split(':')[1]));
     const swallowed = proxy?.swallowReply(key);
     const count = "redis.call('expire', KEYS[1], 60) return redis.call('incr', KEYS[1])";
-    const outcome = failure(driver.eval(count, [key], [])).then(classify);
+    const outcome = failure(evalOn(driver, count, [key], [])).then(classify);
     await swallowed;
     expect(await outcome).toBe('unknown');
     const read = "return redis.call('get', KEYS[1])";
-    await expect.poll(() => driver.eval(read, [key], []).catch(() => 'down')).toBe('1');
+    await expect.poll(() => evalOn(driver, read, [key], []).catch(() => 'down')).toBe('1');
   });
 });

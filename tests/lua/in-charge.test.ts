@@ -18,10 +18,11 @@ import {
   simpleLockRelease,
   simpleLockRenew,
 } from '../../src/scripts/generated.ts';
+import type { ScriptRunner } from '../../src/scripts/script.ts';
 import type { RawArgument, RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { rawDriver, type ScriptDriver } from './support/script-bench.ts';
+import { rawDriver } from './support/script-bench.ts';
 
 const OWNER = 'c:1';
 /** What the holds have, and the little that is asked for. */
@@ -34,7 +35,7 @@ interface Confirming {
   readonly title: string;
   /** The hold, by hand. */
   plant(name: string): RawArgument[][];
-  confirm(driver: ScriptDriver, name: string): Promise<unknown>;
+  confirm(driver: ScriptRunner, name: string): Promise<unknown>;
   readonly held: unknown;
 }
 

@@ -13,15 +13,16 @@ import {
   semaphoreAcquire,
   simpleLockAcquire,
 } from '../../src/scripts/generated.ts';
+import type { ScriptRunner } from '../../src/scripts/script.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { rawDriver, type ScriptDriver } from './support/script-bench.ts';
+import { rawDriver } from './support/script-bench.ts';
 
 const LOCK = { owner: 'c:1', leaseMs: 60_000 };
 const CHANNEL = { publish: 'PUBLISH', channel: 'nobody' };
 
-type Grant = (driver: ScriptDriver, name: string) => Promise<{ status: string }>;
+type Grant = (driver: ScriptRunner, name: string) => Promise<{ status: string }>;
 
 const permits =
   (leaseMs: number): Grant =>

@@ -9,6 +9,7 @@ import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from
 import { FairProtocol } from '../../src/locks/fair-lock.ts';
 import { GrantSender } from '../../src/requests/grant-sender.ts';
 import { Guard } from '../../src/requests/guard.ts';
+import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import type { Wire } from '../../src/requests/wire.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
@@ -261,9 +262,12 @@ describe('the fair lock and its model', () => {
           nodeOf: () => '',
           nodes: () => [''],
         } as const;
-        const guard = new Guard({ clock: new ManualClock(), graceMs: GRACE_MS, driver: place });
+        const clock = new ManualClock();
+        const guard = new Guard({ clock, graceMs: GRACE_MS, driver: place });
         const wireOver = (connection: RawConnection): Wire => ({
           driver: rawDriver(connection),
+          clock,
+          replicaCounts: new ReplicaCounts({ clock, wish: 0, expected: 0, topology: 'standalone' }),
           grantSender: new GrantSender(rawDriver(connection), undefined, guard),
           guard,
           writesOnce: true,

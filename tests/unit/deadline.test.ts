@@ -11,6 +11,7 @@ import type {
 } from '../../src/drivers/driver.ts';
 import { OutcomeUnknownError } from '../../src/errors.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
+import { evalOn, evalShaOn } from '../harness/script-calls.ts';
 
 const TIMEOUT_MS = 500;
 const EVENTS: ConnectionEvents = { onMessage() {}, onDown() {} };
@@ -50,8 +51,7 @@ function setUp() {
     nodeOf: vi.fn((key: string) => `node of ${key}`),
     nodes: vi.fn(() => ['a', 'b']),
     rediscover: vi.fn(async (_key: string) => acknowledged.promise),
-    eval: vi.fn((..._args: Parameters<Driver['eval']>) => answer.promise),
-    evalSha: vi.fn((..._args: Parameters<Driver['evalSha']>) => answer.promise),
+    script: vi.fn((..._args: Parameters<Driver['script']>) => answer.promise),
     openConnection: vi.fn((_node: string, _events: ConnectionEvents) => opening.promise),
     async *scan(pattern: string) {
       yield `${pattern}1`;
@@ -66,8 +66,7 @@ function setUp() {
 type SetUp = ReturnType<typeof setUp>;
 
 const CALLS: [string, (given: SetUp) => Promise<unknown>][] = [
-  ['eval', ({ bounded }) => bounded.eval('return 1', ['k'], ['a'])],
-  ['evalSha', ({ bounded }) => bounded.evalSha('abc', ['k'], ['a'])],
+  ['script', ({ bounded }) => evalOn(bounded, 'return 1', ['k'], ['a'])],
   ['openConnection', ({ bounded }) => bounded.openConnection('', EVENTS)],
   ['subscribe', async (given) => (await opened(given)).subscribe('c', 'plain')],
   ['unsubscribe', async (given) => (await opened(given)).unsubscribe('c', 'sharded')],
@@ -98,8 +97,8 @@ describe('withDeadline', () => {
   it('gives each of several calls its own time, also after one that was answered', async () => {
     const { clock, driver, bounded } = setUp();
     const over: string[] = [];
-    const call = (name: string) => void bounded.eval(name, [], []).catch(() => over.push(name));
-    driver.eval.mockImplementationOnce(async () => 1);
+    const call = (name: string) => void evalOn(bounded, name, [], []).catch(() => over.push(name));
+    driver.script.mockImplementationOnce(async () => 1);
     call('answered');
     call('first');
     await clock.advance(200);
@@ -115,25 +114,22 @@ describe('withDeadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it.each(['eval', 'evalSha'] as const)(
-    'tells the driver when the caller of %s has stopped waiting',
-    async (name) => {
-      const { clock, driver, bounded } = setUp();
-      void bounded[name]('script', ['k'], ['a']).catch(() => undefined);
-      const signal = driver[name].mock.calls[0]?.[3] as CallSignal;
-      const told = vi.fn();
-      signal.addEventListener('abort', told);
-      await clock.advance(TIMEOUT_MS - 1);
-      expect([signal.aborted, told.mock.calls.length]).toEqual([false, 0]);
-      await clock.advance(1);
-      expect([signal.aborted, told.mock.calls.length]).toEqual([true, 1]);
-    },
-  );
+  it('tells the driver when the caller of a script has stopped waiting', async () => {
+    const { clock, driver, bounded } = setUp();
+    void evalOn(bounded, 'script', ['k'], ['a']).catch(() => undefined);
+    const signal = driver.script.mock.calls[0]?.[1] as CallSignal;
+    const told = vi.fn();
+    signal.addEventListener('abort', told);
+    await clock.advance(TIMEOUT_MS - 1);
+    expect([signal.aborted, told.mock.calls.length]).toEqual([false, 0]);
+    await clock.advance(1);
+    expect([signal.aborted, told.mock.calls.length]).toEqual([true, 1]);
+  });
 
   it('does not call a listener that was removed', async () => {
     const { clock, driver, bounded } = setUp();
-    void bounded.eval('script', [], []).catch(() => undefined);
-    const signal = driver.eval.mock.calls[0]?.[3] as CallSignal;
+    void evalOn(bounded, 'script', [], []).catch(() => undefined);
+    const signal = driver.script.mock.calls[0]?.[1] as CallSignal;
     const told = vi.fn();
     signal.addEventListener('abort', told);
     signal.removeEventListener('abort', told);
@@ -143,9 +139,9 @@ describe('withDeadline', () => {
 
   it('counts the time that the machine sleeps: what wakes up in a queue of the library is not sent', () => {
     const { clock, driver, bounded } = setUp();
-    void bounded.eval('script', [], []).catch(() => undefined);
+    void evalOn(bounded, 'script', [], []).catch(() => undefined);
     clock.suspend(TIMEOUT_MS);
-    expect(driver.eval.mock.calls[0]?.[3]?.aborted).toBe(true);
+    expect(driver.script.mock.calls[0]?.[1]?.aborted).toBe(true);
   });
 
   it('passes arguments and answers on, and leaves no timer', async () => {
@@ -153,10 +149,8 @@ describe('withDeadline', () => {
     const { bounded, driver, subscriber, clock } = given;
     given.answer.resolve(['held', 1]);
     given.acknowledged.resolve();
-    expect(await bounded.eval('return 1', ['k'], ['a'])).toEqual(['held', 1]);
-    expect(driver.eval).toHaveBeenCalledWith('return 1', ['k'], ['a'], expect.anything());
-    expect(await bounded.evalSha('abc', ['k'], ['a'])).toEqual(['held', 1]);
-    expect(driver.evalSha).toHaveBeenCalledWith('abc', ['k'], ['a'], expect.anything());
+    expect(await evalOn(bounded, 'return 1', ['k'], ['a'])).toEqual(['held', 1]);
+    expect(driver.script).toHaveBeenCalledWith(['eval', 'return 1', '1', 'k', 'a'], expect.anything(), 'k');
     const open = await opened(given);
     expect(driver.openConnection).toHaveBeenCalledWith('', expect.anything());
     await open.subscribe('one', 'plain');
@@ -189,7 +183,7 @@ describe('withDeadline', () => {
   it('passes an error on as it is, and leaves no timer', async () => {
     const { bounded, answer, clock } = setUp();
     const error = new Error('NOSCRIPT');
-    const call = bounded.eval('', [], []);
+    const call = evalOn(bounded, '', [], []);
     expect(clock.pendingTimers).toBe(1);
     answer.reject(error);
     await expect(call).rejects.toBe(error);
@@ -199,10 +193,10 @@ describe('withDeadline', () => {
   it('turns an error thrown by the library into a rejection, and leaves no timer', async () => {
     const { bounded, driver, clock } = setUp();
     const error = new Error('thrown');
-    driver.eval.mockImplementation(() => {
+    driver.script.mockImplementation(() => {
       throw error;
     });
-    await expect(bounded.eval('', [], [])).rejects.toBe(error);
+    await expect(evalOn(bounded, '', [], [])).rejects.toBe(error);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -212,7 +206,7 @@ describe('withDeadline', () => {
     process.on('unhandledRejection', note);
     for (const late of ['resolve', 'reject'] as const) {
       const { bounded, answer, opening, clock } = setUp();
-      const calls = [bounded.eval('', [], []), bounded.openConnection('', EVENTS)];
+      const calls = [evalOn(bounded, '', [], []), bounded.openConnection('', EVENTS)];
       const outcomes = Promise.allSettled(calls);
       await clock.advance(TIMEOUT_MS);
       if (late === 'resolve') answer.resolve(1);
@@ -252,19 +246,19 @@ describe('withDeadline', () => {
 describe('the watch over calls', () => {
   function watched() {
     const given = setUp();
-    const watch = { refusal: vi.fn((): Error | undefined => undefined), onRecovered: vi.fn() };
+    const watch = { dueAt: 0, refusal: vi.fn((): Error | undefined => undefined), onRecovered: vi.fn() };
     return { ...given, watch, bounded: withDeadline(given.driver, given.clock, TIMEOUT_MS, watch) };
   }
 
   it('is told of the first answer after one that did not come', async () => {
     const { bounded, clock, driver, watch } = watched();
-    const silent = bounded.eval('', [], []).catch((error: unknown) => error);
+    const silent = evalOn(bounded, '', [], []).catch((error: unknown) => error);
     await clock.advance(TIMEOUT_MS);
     expect(await silent).toBeInstanceOf(OutcomeUnknownError);
     expect(watch.onRecovered).not.toHaveBeenCalled();
-    driver.eval.mockResolvedValue('here');
-    await bounded.eval('', [], []);
-    await bounded.eval('', [], []);
+    driver.script.mockResolvedValue('here');
+    await evalOn(bounded, '', [], []);
+    await evalOn(bounded, '', [], []);
     expect(watch.onRecovered).toHaveBeenCalledOnce();
   });
 
@@ -276,9 +270,9 @@ describe('the watch over calls', () => {
     ['a script that is not known yet', new Error('NOSCRIPT No matching script'), 0],
   ])('takes %s for what it is', async (_title, error, recoveries) => {
     const { bounded, driver, watch } = watched();
-    driver.evalSha.mockRejectedValueOnce(error).mockResolvedValue('here');
-    await expect(bounded.evalSha('', [], [])).rejects.toBe(error);
-    await bounded.evalSha('', [], []);
+    driver.script.mockRejectedValueOnce(error).mockResolvedValue('here');
+    await expect(evalShaOn(bounded, '', [], [])).rejects.toBe(error);
+    await evalShaOn(bounded, '', [], []);
     expect(watch.onRecovered).toHaveBeenCalledTimes(recoveries);
   });
 
@@ -294,7 +288,7 @@ describe('the watch over calls', () => {
     expect(events.onMessage).toHaveBeenCalledWith('channel', 'message');
     expect(events.onDown).toHaveBeenCalledWith(reason);
     answer.resolve('here');
-    await bounded.eval('', [], []);
+    await evalOn(bounded, '', [], []);
     expect(watch.onRecovered).toHaveBeenCalledOnce();
   });
 
@@ -302,11 +296,11 @@ describe('the watch over calls', () => {
     const { bounded, driver, answer, watch, clock } = watched();
     const refusal = new Error('not this one');
     watch.refusal.mockReturnValueOnce(refusal).mockReturnValueOnce(refusal);
-    await expect(bounded.eval('', [], [])).rejects.toBe(refusal);
-    await expect(bounded.evalSha('', [], [])).rejects.toBe(refusal);
-    expect([driver.eval, driver.evalSha].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+    await expect(evalOn(bounded, '', [], [])).rejects.toBe(refusal);
+    await expect(evalShaOn(bounded, '', [], [])).rejects.toBe(refusal);
+    expect(driver.script).not.toHaveBeenCalled();
     expect(clock.pendingTimers).toBe(0);
     answer.resolve('here');
-    expect(await bounded.eval('', [], [])).toBe('here');
+    expect(await evalOn(bounded, '', [], [])).toBe('here');
   });
 });

@@ -33,7 +33,7 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
   const server = { count: async (): Promise<number | null> => 1 };
   const replicaAcks = new ReplicaAcks({
     driver,
-    replicaCounts: new ReplicaCounts({ clock, wish, expected: 0 }),
+    replicaCounts: new ReplicaCounts({ clock, wish, expected: 0, topology: 'standalone' }),
     timeoutMs: 500,
     count: () => server.count(),
     onUnavailable: (why) => complaints.push(why),
@@ -66,7 +66,7 @@ describe('a grant', () => {
     const { clock, driver, lock } = setUp({ wish: 2 });
     const grant = lock();
     await clock.advance(0);
-    expect(driver.connection.log).toEqual([`EVALSHA ${lockAcquire.sha1}`, 'WAIT 2 500']);
+    expect(driver.connection.log).toEqual([`evalsha ${lockAcquire.sha1}`, 'WAIT 2 500']);
     driver.connection.answer(0).resolve(['held']);
     await clock.advance(0);
     expect(grant.state).toBe('pending');

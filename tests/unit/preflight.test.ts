@@ -1,5 +1,6 @@
 /** What is taken over from looks at the servers, what is told of it, and when that is taken back. */
 import { describe, expect, it } from 'vitest';
+import { refusalOf } from '../../src/drivers/deadline.ts';
 import type { ScriptReply } from '../../src/drivers/driver.ts';
 import type { ClientEvents, Report } from '../../src/events.ts';
 import type { Wishes } from '../../src/preflight/capabilities.ts';
@@ -63,7 +64,12 @@ function setUp({
     guard: { on: false, graceMs: 30_000 },
     ...wished,
   };
-  const replicaCounts = new ReplicaCounts({ clock, wish: wishes.replicas, expected: 0 });
+  const replicaCounts = new ReplicaCounts({
+    clock,
+    wish: wishes.replicas,
+    expected: 0,
+    topology: 'standalone',
+  });
   const channels = new WakeChannels('sharded');
   const preflight = new Preflight({
     driver,
@@ -211,7 +217,7 @@ describe('a look that only time has caused', () => {
         return reply(sha1, keys, args);
       };
       stage.clock.jump(30_000);
-      stage.preflight.refusal(stage.clock.now());
+      refusalOf(stage.preflight, stage.clock.now());
       await stage.clock.advance(0);
     };
     await lookLater();
@@ -219,7 +225,7 @@ describe('a look that only time has caused', () => {
     stage.report('warning', { code: 'HOLDFAST_NO_PUBLISH', message: 'refused' });
     published.length = 0;
     stage.clock.jump(30_000);
-    stage.preflight.refusal(stage.clock.now());
+    refusalOf(stage.preflight, stage.clock.now());
     await stage.clock.advance(0);
     expect(published).toEqual(['SPUBLISH']);
     expect(stage.standing()).toEqual([]);
@@ -235,7 +241,7 @@ describe('a look that only time has caused', () => {
     await look(stage, 0, 0);
     const asked = stage.driver.run.length;
     stage.clock.jump(30_000);
-    stage.preflight.refusal(stage.clock.now());
+    refusalOf(stage.preflight, stage.clock.now());
     await stage.clock.advance(0);
     expect(stage.driver.run.length).toBeGreaterThan(asked);
   });

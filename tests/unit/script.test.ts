@@ -2,32 +2,28 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptArgument, ScriptReply } from '../../src/drivers/driver.ts';
 import { OutcomeUnknownError } from '../../src/errors.ts';
-import { defineScript, integer } from '../../src/scripts/script.ts';
+import { defineScript } from '../../src/scripts/script.ts';
 
-type Call = {
-  how: 'eval' | 'evalSha';
-  script: string;
-  keys: readonly string[];
-  args: readonly ScriptArgument[];
-};
+interface Call {
+  readonly command: readonly ScriptArgument[];
+  readonly key: string | undefined;
+}
 
 /** Gives the answers one after the other; an Error is a rejection. */
 function recordingDriver(...answers: (ScriptReply | Error)[]) {
   const calls: Call[] = [];
-  const answer =
-    (how: Call['how']) =>
-    async (
-      script: string,
-      keys: readonly string[],
-      args: readonly ScriptArgument[],
-    ): Promise<ScriptReply> => {
-      calls.push({ how, script, keys, args });
-      const next = answers.shift();
-      if (next === undefined) throw new Error('no answer left');
-      if (next instanceof Error) throw next;
-      return next;
-    };
-  return { calls, eval: answer('eval'), evalSha: answer('evalSha') };
+  const script = async (
+    command: readonly ScriptArgument[],
+    _signal?: unknown,
+    key?: string,
+  ): Promise<ScriptReply> => {
+    calls.push({ command, key });
+    const next = answers.shift();
+    if (next === undefined) throw new Error('no answer left');
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  return { calls, script };
 }
 
 const take = defineScript<
@@ -38,8 +34,15 @@ const take = defineScript<
   name: 'lock/take',
   sha1: 'ab12',
   source: 'return 1',
-  keys: ({ lock, ended }) => [lock, ended],
-  args: ({ owner, leaseMs, payload }) => [owner, integer(leaseMs), payload],
+  keys: [
+    ['lock', 'string'],
+    ['ended', 'string'],
+  ],
+  args: [
+    ['owner', 'string'],
+    ['leaseMs', 'integer'],
+    ['payload', 'bytes'],
+  ],
   replies: {
     held: [],
     busy: [
@@ -57,8 +60,14 @@ const many = defineScript<
   name: 'lock/many',
   sha1: 'cd34',
   source: 'return 2',
-  keys: ({ first, locks }) => [first, ...locks],
-  args: ({ leaseMs, counts }) => [integer(leaseMs), ...counts.map(integer)],
+  keys: [
+    ['first', 'string'],
+    ['locks', 'string...'],
+  ],
+  args: [
+    ['leaseMs', 'integer'],
+    ['counts', 'integer...'],
+  ],
   replies: {
     renewed: [
       ['total', 'integer'],
@@ -76,8 +85,8 @@ const lean = defineScript<
   name: 'lock/lean',
   sha1: 'ef56',
   source: 'return 3',
-  keys: ({ lock }) => [lock],
-  args: () => [],
+  keys: [['lock', 'string']],
+  args: [],
   replies: { held: [], busy: [['remainingMs', 'integer']], kept: [['why', 'string']] },
   nil: 'held',
   integer: 'busy',
@@ -91,28 +100,27 @@ describe('positions', () => {
     const driver = recordingDriver(['held']);
     await take.run(driver, keys, args);
     expect(driver.calls).toEqual([
-      { how: 'evalSha', script: 'ab12', keys: ['L', 'E'], args: ['me', '30000', Buffer.from([0xff, 0x00])] },
+      { command: ['evalsha', 'ab12', '2', 'L', 'E', 'me', '30000', Buffer.from([0xff, 0x00])], key: 'L' },
     ]);
   });
 
   it('put a list after the fixed ones', async () => {
     const driver = recordingDriver(['named']);
     await many.run(driver, { locks: ['B', 'C'], first: 'A' }, { counts: [7, -8, 0], leaseMs: 5 });
-    expect(driver.calls[0]?.keys).toEqual(['A', 'B', 'C']);
-    expect(driver.calls[0]?.args).toEqual(['5', '7', '-8', '0']);
+    const command = ['evalsha', 'cd34', '3', 'A', 'B', 'C', '5', '7', '-8', '0'];
+    expect(driver.calls).toEqual([{ command, key: 'A' }]);
   });
 
   it('take an empty list', async () => {
     const driver = recordingDriver(['named']);
     await many.run(driver, { locks: [], first: 'A' }, { counts: [], leaseMs: 5 });
-    expect(driver.calls[0]?.keys).toEqual(['A']);
-    expect(driver.calls[0]?.args).toEqual(['5']);
+    expect(driver.calls).toEqual([{ command: ['evalsha', 'cd34', '1', 'A', '5'], key: 'A' }]);
   });
 
   it('write the largest integers as plain digits', async () => {
     const driver = recordingDriver(['held']);
     await take.run(driver, keys, { ...args, leaseMs: Number.MAX_SAFE_INTEGER });
-    expect(driver.calls[0]?.args[1]).toBe('9007199254740991');
+    expect(driver.calls[0]?.command[6]).toBe('9007199254740991');
   });
 });
 
@@ -137,12 +145,11 @@ describe('NOSCRIPT', () => {
   it('is answered with the source, same keys and arguments', async () => {
     const driver = recordingDriver(new Error('NOSCRIPT No matching script. Please use EVAL.'), ['held']);
     expect(await take.run(driver, keys, args)).toEqual({ status: 'held' });
-    expect(driver.calls.map(({ how, script }) => [how, script])).toEqual([
-      ['evalSha', 'ab12'],
-      ['eval', 'return 1'],
+    const parameters = ['2', 'L', 'E', 'me', '30000', Buffer.from([0xff, 0x00])];
+    expect(driver.calls).toEqual([
+      { command: ['evalsha', 'ab12', ...parameters], key: 'L' },
+      { command: ['eval', 'return 1', ...parameters], key: 'L' },
     ]);
-    expect(driver.calls[1]?.keys).toEqual(driver.calls[0]?.keys);
-    expect(driver.calls[1]?.args).toEqual(driver.calls[0]?.args);
   });
 
   it('leaves every other error untouched and sends nothing more', async () => {

@@ -82,7 +82,12 @@ function summary(
   { expected = 0, refusal = null, channels = 'plain', isDeaf = false, before = [] }: Experienced = {},
 ) {
   const wishes = { ...WISHES, ...changes };
-  const replicaCounts = new ReplicaCounts({ clock: new ManualClock(), wish: wishes.replicas, expected });
+  const replicaCounts = new ReplicaCounts({
+    clock: new ManualClock(),
+    wish: wishes.replicas,
+    expected,
+    topology: 'standalone',
+  });
   if (refusal !== null) for (const { node } of all) replicaCounts.refused(node, refusal);
   for (const { node, replicas } of [...before, ...all])
     if (replicas !== null) replicaCounts.counted(node, replicas);

@@ -29,7 +29,7 @@ export function emitScripts(folder: LuaFolder): string {
     const own = scriptOf(file, folder);
     return file.header.isGuarded ? [own, behindGuard(own, folder)] : [own];
   });
-  const imports = "import { defineScript, integer, ms } from './script.ts';\n";
+  const imports = "import { defineScript } from './script.ts';\n";
   return [FILE_HEADER + imports, ...fragments, ...scripts.map(emitScript)].join('\n');
 }
 
@@ -95,8 +95,8 @@ export const ${exportName(name)} = defineScript<
 >({
   name: ${quote(name)},
   sha1: ${quote(sha1)},
-  keys: ${encoder(keys)},
-  args: ${encoder(args)},
+  keys: ${descriptionsOf(keys, () => 'string')},
+  args: ${descriptionsOf(args, ({ type }) => type)},
   replies: {
 ${replyList.join('')}  },
 ${bareReplies.join('')}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
@@ -108,15 +108,12 @@ function literal(source: string): string {
   return `\`${source.replace(/[\\`]|\$\{/g, '\\$&')}\``;
 }
 
-/** Puts named values in their positions. Checks only numbers: options were checked before, and any text is valid. */
-function encoder(parameters: readonly Parameter[]): string {
-  if (parameters.length === 0) return '() => []';
-  const items = parameters.map(({ name, type, variadic }) => {
-    const isNumber = type === 'integer' || type === 'ms';
-    if (variadic) return isNumber ? `...${name}.map(${type})` : `...${name}`;
-    return isNumber ? `${type}(${name})` : name;
-  });
-  return `({ ${parameters.map(({ name }) => name).join(', ')} }) => [${items.join(', ')}]`;
+/** The names in their positions, each with the way its value travels. */
+function descriptionsOf(parameters: readonly Parameter[], typeOf: (parameter: Parameter) => string): string {
+  const described = parameters.map((parameter) =>
+    pair(parameter.name, typeOf(parameter) + (parameter.variadic ? '...' : '')),
+  );
+  return `[${described.join(', ')}]`;
 }
 
 /** Binds names to positions. */

@@ -17,7 +17,14 @@ import type {
   ScriptReply,
 } from '../driver.ts';
 import { scanWith } from '../scan.ts';
-import { type IoredisClient, type IoredisSender, openIoredisConnection, ping, send } from './connection.ts';
+import {
+  type IoredisClient,
+  type IoredisSender,
+  openIoredisConnection,
+  ping,
+  send,
+  sendThrough,
+} from './connection.ts';
 
 /** The used members of an ioredis or iovalkey `Cluster`. */
 export interface IoredisCluster extends IoredisSender {
@@ -65,22 +72,15 @@ class IoredisClusterDriver implements Driver {
     this.keyPrefix = String(client.options.keyPrefix ?? '');
   }
 
-  eval(
-    source: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply> {
-    return this.#run('eval', source, keys, args, signal);
-  }
-
-  evalSha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply> {
-    return this.#run('evalsha', sha1, keys, args, signal);
+  async script(command: ScriptArgument[], signal?: CallSignal, key?: string): Promise<ScriptReply> {
+    this.#assertSendable();
+    // Without a key the library picks any primary, even one it has no connection to.
+    const anywhere = key === undefined && this.#client.status === 'ready' ? this.#anyPrimary() : undefined;
+    try {
+      return await sendThrough(anywhere ?? this.#client)(command, signal);
+    } catch (error) {
+      throw lastOf(error);
+    }
   }
 
   nodeOf(key: string): string {
@@ -118,24 +118,6 @@ class IoredisClusterDriver implements Driver {
   async close(): Promise<void> {
     this.#connections.destroyAll();
     await this.#disconnectClient?.();
-  }
-
-  async #run(
-    name: string,
-    script: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal: CallSignal | undefined,
-  ): Promise<ScriptReply> {
-    this.#assertSendable();
-    // Without a key the library picks any primary, even one it has no connection to.
-    const anywhere = keys.length === 0 && this.#client.status === 'ready' ? this.#anyPrimary() : undefined;
-    try {
-      const command = [script, String(keys.length), ...keys, ...args];
-      return await send(anywhere ?? this.#client, name, command, signal);
-    } catch (error) {
-      throw lastOf(error);
-    }
   }
 
   /** Throws when a command could neither be written now nor wait. */

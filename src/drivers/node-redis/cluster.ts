@@ -67,22 +67,13 @@ class NodeRedisClusterDriver implements Driver {
     this.keyPrefix = String(cluster._keyPrefix ?? '');
   }
 
-  eval(
-    source: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply> {
-    return this.#run(['EVAL', source, String(keys.length), ...keys, ...args], keys[0], signal);
-  }
-
-  evalSha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-    signal?: CallSignal,
-  ): Promise<ScriptReply> {
-    return this.#run(['EVALSHA', sha1, String(keys.length), ...keys, ...args], keys[0], signal);
+  async script(command: ScriptArgument[], signal?: CallSignal, key?: string): Promise<ScriptReply> {
+    // The library would also choose replicas, if it is configured to use them.
+    if (key === undefined) return send(await this.#cluster.nodeClient(this.#primaryAt('')), command, signal);
+    const home = this.#primaryOf(key);
+    if (home === undefined || home.client?.isReady === false) this.#askAbout(key);
+    if (home === undefined) throw this.#missing(`for slot ${slotOf(key)}`);
+    return this.#cluster.sendCommand(key, false, command, droppable(signal)) as Promise<ScriptReply>;
   }
 
   nodeOf(key: string): string {
@@ -130,19 +121,6 @@ class NodeRedisClusterDriver implements Driver {
 
   async close(): Promise<void> {
     this.#connections.destroyAll();
-  }
-
-  async #run(
-    command: ScriptArgument[],
-    key: string | undefined,
-    signal: CallSignal | undefined,
-  ): Promise<ScriptReply> {
-    // The library would also choose replicas, if it is configured to use them.
-    if (key === undefined) return send(await this.#cluster.nodeClient(this.#primaryAt('')), command, signal);
-    const home = this.#primaryOf(key);
-    if (home === undefined || home.client?.isReady === false) this.#askAbout(key);
-    if (home === undefined) throw this.#missing(`for slot ${slotOf(key)}`);
-    return this.#cluster.sendCommand(key, false, command, droppable(signal)) as Promise<ScriptReply>;
   }
 
   #askAbout(key: string): void {

@@ -10,7 +10,14 @@ import { randomUUID } from 'node:crypto';
 import { UnsentError } from '../../outcome.ts';
 import { slotOf } from '../../slots.ts';
 import { ConnectionStates } from '../connection-state.ts';
-import type { Connection, ConnectionEvents, Driver, ScriptArgument, ScriptReply } from '../driver.ts';
+import type {
+  CallSignal,
+  Connection,
+  ConnectionEvents,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+} from '../driver.ts';
 import { scanWith } from '../scan.ts';
 import { type GlideClient, type GlideRoute, send } from './command.ts';
 import {
@@ -51,12 +58,14 @@ class GlideClusterDriver implements Driver {
     this.#config = config;
   }
 
-  eval(source: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#run(['EVAL', source, String(keys.length), ...keys, ...args], keys);
-  }
-
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    return this.#run(['EVALSHA', sha1, String(keys.length), ...keys, ...args], keys);
+  script(
+    command: readonly ScriptArgument[],
+    _signal?: CallSignal,
+    key: string = randomUUID(),
+  ): Promise<ScriptReply> {
+    this.#learn();
+    // Without a route, GLIDE may send a script without keys to a replica.
+    return send(this.#client, command, { type: 'primarySlotKey', key });
   }
 
   nodeOf(key: string): string {
@@ -90,12 +99,6 @@ class GlideClusterDriver implements Driver {
 
   async close(): Promise<void> {
     this.#connections.destroyAll();
-  }
-
-  #run(args: readonly ScriptArgument[], [first = randomUUID()]: readonly string[]): Promise<ScriptReply> {
-    this.#learn();
-    // Without a route, GLIDE may send a script without keys to a replica.
-    return send(this.#client, args, { type: 'primarySlotKey', key: first });
   }
 
   async #addressOf(node: string, config: GlideConfiguration): Promise<GlideAddress> {

@@ -2,6 +2,7 @@ import { createClient, createClientPool, createCluster, createSentinel, RESP_TYP
 import { describe, expect, it } from 'vitest';
 import { nodeRedisDriver, nodeRedisPoolDriver } from '../../../src/drivers/node-redis/one-server.ts';
 import { classify } from '../../../src/outcome.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import { type ClientSettings, type ConnectedClient, describeDriver } from '../parts/driver-contract.ts';
 import { describeNodeRedisCluster } from '../parts/node-redis-cluster.ts';
 import { describeNodeRedisSentinel } from '../parts/node-redis-sentinel.ts';
@@ -69,7 +70,7 @@ export function standalone(): void {
       ['alone', nodeRedisDriver(createClient())],
       ['in a pool', nodeRedisPoolDriver(createClientPool())],
     ])('rejects with the words of the library, before anything is sent: %s', async (_, driver) => {
-      const error: unknown = await driver.eval('return 1', [], []).catch((reason: unknown) => reason);
+      const error: unknown = await evalOn(driver, 'return 1', [], []).catch((reason: unknown) => reason);
       expect(error).toMatchObject({ message: 'The client is closed' });
       expect(classify(error)).toBe('transient');
     });

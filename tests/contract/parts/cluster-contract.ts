@@ -2,6 +2,7 @@
  * What every driver must do where the servers are a Cluster, on real ones: nodes of a test's own, whose slots
  * move and whose primaries fail over. What holds for one server too is in `driver-contract.ts`.
  */
+
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
@@ -10,6 +11,7 @@ import { classify } from '../../../src/outcome.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
 import { type FailoverKind, startCluster, type TestCluster } from '../../harness/cluster.ts';
 import { randomName } from '../../harness/names.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownCluster, ownTlsServer } from '../../harness/topologies.ts';
 import { eventually } from '../../harness/wait.ts';
@@ -90,9 +92,9 @@ export function describeClusterDriver(context: ClusterContext): void {
         expect([...driver.nodes()].sort()).toEqual(cluster.nodes.map(addressOf).sort());
         for (const node of cluster.nodes) {
           const key = await nameOn(cluster, node);
-          expect(await driver.eval(PORT, [key], [])).toBe(node.port);
+          expect(await evalOn(driver, PORT, [key], [])).toBe(node.port);
           expect(driver.nodeOf(key)).toBe(addressOf(node));
-          expect(await driver.eval(COUNT, [key], [])).toBe(1);
+          expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
           expect(await node.command('GET', key)).toBe('1');
         }
       });
@@ -100,14 +102,14 @@ export function describeClusterDriver(context: ClusterContext): void {
       it('runs a script without keys on some primary', async () => {
         const driver = await connect(cluster);
         const ports = cluster.nodes.map(({ port }) => port);
-        expect(ports).toContain(await driver.eval(PORT, [], []));
+        expect(ports).toContain(await evalOn(driver, PORT, [], []));
       });
 
       it('scans all primaries', async () => {
         const driver = await connect(cluster);
         const family = randomName('scan');
         const keys = Array.from({ length: 60 }, (_, index) => `${family}:${index}`);
-        for (const key of keys) await driver.eval(COUNT, [key], []);
+        for (const key of keys) await evalOn(driver, COUNT, [key], []);
         const found: string[] = [];
         for await (const key of driver.scan(`${family}:*`)) found.push(key);
         expect(found.sort()).toEqual(keys.sort());
@@ -174,7 +176,7 @@ export function describeClusterDriver(context: ClusterContext): void {
       async function connectAt(): Promise<Driver> {
         const driver = await connect(cluster);
         key = await nameOn(cluster, from);
-        expect(await driver.eval(COUNT, [key], [])).toBe(1);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
         expect(driver.nodeOf(key)).toBe(addressOf(from));
         return driver;
       }
@@ -182,7 +184,7 @@ export function describeClusterDriver(context: ClusterContext): void {
       it('is followed with the next script', async () => {
         const driver = await connectAt();
         await cluster.moveSlot(cluster.slotOf(key), to);
-        expect(await driver.eval(COUNT, [key], [])).toBe(2);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(2);
         await expect.poll(() => homeOf(driver, key)).toBe(addressOf(to));
         await expect.poll(() => [...driver.nodes()].sort()).toEqual(cluster.nodes.map(addressOf).sort());
       });
@@ -191,12 +193,12 @@ export function describeClusterDriver(context: ClusterContext): void {
         const driver = await connectAt();
         const move = await cluster.beginMove(cluster.slotOf(key), to);
         await move.migrate(key);
-        expect(await driver.eval(COUNT, [key], [])).toBe(2);
-        expect(await driver.eval(PORT, [key], [])).toBe(to.port);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(2);
+        expect(await evalOn(driver, PORT, [key], [])).toBe(to.port);
         expect(driver.nodeOf(key)).toBe(addressOf(from));
         await expect(from.command('GET', key)).rejects.toThrow(/^ASK /);
         await move.finish();
-        expect(await driver.eval(COUNT, [key], [])).toBe(3);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(3);
         await expect.poll(() => homeOf(driver, key)).toBe(addressOf(to));
       });
 
@@ -235,12 +237,12 @@ export function describeClusterDriver(context: ClusterContext): void {
         const bounded = withDeadline(driver, new SystemClock(), 1_000);
         const key = randomName();
         const from = await cluster.primaryOf(key);
-        expect(await driver.eval(COUNT, [key], [])).toBe(1);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
         const { connection, listener } = await open(driver, driver.nodeOf(key));
         await connection.subscribe(key, 'sharded');
         const to = await change(key, from);
         expect(to).not.toBe(from);
-        await eventually(async () => expect(await bounded.eval(PORT, [key], [])).toBe(to.port), {
+        await eventually(async () => expect(await evalOn(bounded, PORT, [key], [])).toBe(to.port), {
           withinMs: 20_000,
         });
         await eventually(async () => expect(await homeOf(driver, key)).toBe(addressOf(to)));
@@ -292,7 +294,7 @@ export function describeClusterDriver(context: ClusterContext): void {
       const { driver, close } = await context.connect({ ports: [port], ca, ...secret });
       closers.push(close);
       const key = randomName();
-      expect(await driver.eval(COUNT, [key], [])).toBe(1);
+      expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
       const { connection, listener } = await open(driver, driver.nodeOf(key));
       await connection.subscribe(key, 'sharded');
       const list = String(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));

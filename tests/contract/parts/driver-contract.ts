@@ -4,6 +4,7 @@
  * A file per library, in `libraries/`, calls `describeDriver` with a way to connect its client; what is special to
  * one library stays in that file.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
@@ -13,6 +14,7 @@ import { OutcomeUnknownError } from '../../../src/errors.ts';
 import { classify } from '../../../src/outcome.ts';
 import { startServer, type TestServer } from '../../../src/testing/server.ts';
 import { startCluster } from '../../harness/cluster.ts';
+import { evalOn, evalShaOn } from '../../harness/script-calls.ts';
 import { startSentinels } from '../../harness/sentinels.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownTlsServer } from '../../harness/topologies.ts';
@@ -167,16 +169,17 @@ export function describeDriver(context: DriverContext): void {
       it('gives integers, text, nil and nested arrays', async () => {
         const { driver } = await connect();
         const source = "return { 1, 'two', false, { -3, { 'four', {} } }, '5' }";
-        expect(await driver.eval(source, [], [])).toEqual([1, 'two', null, [-3, ['four', []]], '5']);
-        expect(await driver.eval('return false', [], [])).toBeNull();
-        expect(await driver.eval('return 4503599627370495', [], [])).toBe(2 ** 52 - 1);
-        expect(await driver.eval("return redis.status_reply('DONE')", [], [])).toBe('DONE');
+        expect(await evalOn(driver, source, [], [])).toEqual([1, 'two', null, [-3, ['four', []]], '5']);
+        expect(await evalOn(driver, 'return false', [], [])).toBeNull();
+        expect(await evalOn(driver, 'return 4503599627370495', [], [])).toBe(2 ** 52 - 1);
+        expect(await evalOn(driver, "return redis.status_reply('DONE')", [], [])).toBe('DONE');
       });
 
       it('sends buffers byte by byte', async () => {
         const { driver } = await connect();
         const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-        const reply = await driver.eval(
+        const reply = await evalOn(
+          driver,
           'return { redis.sha1hex(ARGV[1]), ARGV[2], #ARGV[3] }',
           [],
           [bytes, 'text', ''],
@@ -188,17 +191,17 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         const key = `schlüssel:🔒:${randomUUID()}`;
         const source = "redis.call('set', KEYS[1], ARGV[1]) return { KEYS[1], redis.call('get', KEYS[1]) }";
-        expect(await driver.eval(source, [key], ['größe'])).toEqual([key, 'größe']);
+        expect(await evalOn(driver, source, [key], ['größe'])).toEqual([key, 'größe']);
         expect(await server.command('GET', key)).toBe('größe');
       });
 
       it('runs a cached script by its SHA-1, and says NOSCRIPT when it is not cached', async () => {
         const { driver } = await connect();
         const source = `return { KEYS[1], ARGV[1], '${randomUUID()}' }`;
-        const missing = await failure(driver.evalSha(sha1(source), ['k'], ['a']));
+        const missing = await failure(evalShaOn(driver, sha1(source), ['k'], ['a']));
         expect(missing.message).toMatch(/^NOSCRIPT /);
-        const reply = await driver.eval(source, ['k'], ['a']);
-        expect(await driver.evalSha(sha1(source), ['k'], ['a'])).toEqual(reply);
+        const reply = await evalOn(driver, source, ['k'], ['a']);
+        expect(await evalShaOn(driver, sha1(source), ['k'], ['a'])).toEqual(reply);
       });
 
       it('sends keys without a prefix of the client', async () => {
@@ -207,8 +210,8 @@ export function describeDriver(context: DriverContext): void {
         const key = `raw:${randomUUID()}`;
         const source = "redis.call('set', KEYS[1], '1') return KEYS[1]";
         expect(driver.keyPrefix).toBe(keyPrefix);
-        expect(await driver.eval(source, [key], [])).toBe(key);
-        expect(await driver.evalSha(sha1(source), [key], [])).toBe(key);
+        expect(await evalOn(driver, source, [key], [])).toBe(key);
+        expect(await evalShaOn(driver, sha1(source), [key], [])).toBe(key);
         expect(await server.command('EXISTS', key)).toBe(1);
         expect(await server.command('EXISTS', `app:${key}`)).toBe(0);
       });
@@ -220,7 +223,7 @@ export function describeDriver(context: DriverContext): void {
       async function refusal(driver: Driver, source: string): Promise<[string, string]> {
         const key = `errors:{${randomUUID()}}`;
         await server.command('SET', `${key}:text`, 'not a hash');
-        const error = await failure(driver.eval(source, [key, `${key}:text`], []));
+        const error = await failure(evalOn(driver, source, [key, `${key}:text`], []));
         return [error.message.split(' ', 1)[0] ?? '', classify(error)];
       }
 
@@ -232,14 +235,14 @@ export function describeDriver(context: DriverContext): void {
           'refused',
         ]);
         expect(await refusal(driver, 'return nonsense(')).toEqual(['ERR', 'refused']);
-        expect(classify(await failure(driver.evalSha(sha1(randomUUID()), [], [])))).toBe('refused');
+        expect(classify(await failure(evalShaOn(driver, sha1(randomUUID()), [], [])))).toBe('refused');
       });
 
       it('classes a server that is full as refused', async () => {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'maxmemory', '1');
         closers.push(() => server.command('CONFIG', 'SET', 'maxmemory', '0'));
-        const error = await failure(driver.eval(write, [`full:${randomUUID()}`], []));
+        const error = await failure(evalOn(driver, write, [`full:${randomUUID()}`], []));
         expect([error.message.slice(0, 4), classify(error)]).toEqual(['OOM ', 'refused']);
       });
 
@@ -247,7 +250,7 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
         closers.push(() => server.command('CONFIG', 'SET', 'min-replicas-to-write', '0'));
-        const lacking = await failure(driver.eval(write, ['k'], []));
+        const lacking = await failure(evalOn(driver, write, ['k'], []));
         expect([lacking.message.split(' ', 1)[0], classify(lacking)]).toEqual(['NOREPLICAS', 'transient']);
       });
 
@@ -257,7 +260,7 @@ export function describeDriver(context: DriverContext): void {
           const { driver } = await connect();
           await server.command('REPLICAOF', '127.0.0.1', '1');
           closers.push(() => server.command('REPLICAOF', 'NO', 'ONE'));
-          const demoted = await failure(driver.eval(write, ['k'], []));
+          const demoted = await failure(evalOn(driver, write, ['k'], []));
           expect([demoted.message.split(' ', 1)[0], classify(demoted)]).toEqual(['READONLY', 'transient']);
         });
       }
@@ -266,11 +269,11 @@ export function describeDriver(context: DriverContext): void {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'busy-reply-threshold', '20');
         const stuck = await connect();
-        const loop = failure(stuck.driver.eval('while true do end', [], []));
+        const loop = failure(evalOn(stuck.driver, 'while true do end', [], []));
         await expect
           .poll(() => server.command('GET', 'k').catch((error: Error) => error.message), { interval: 10 })
           .toMatch(/^BUSY /);
-        const error = await failure(driver.eval('return 1', [], []));
+        const error = await failure(evalOn(driver, 'return 1', [], []));
         await server.command('SCRIPT', 'KILL');
         expect([error.message.split(' ', 1)[0], classify(error)]).toEqual(['BUSY', 'transient']);
         expect(classify(await loop)).toBe('refused');
@@ -285,12 +288,12 @@ export function describeDriver(context: DriverContext): void {
         await server.command('CLIENT', 'PAUSE', '60000', 'WRITE');
         closers.push(() => server.command('CLIENT', 'UNPAUSE'));
         const key = `killed:${randomUUID()}`;
-        const outcome = driver.eval(count, [key], []).catch(classify);
+        const outcome = evalOn(driver, count, [key], []).catch(classify);
         await expect.poll(() => clients('cmd=eval '), { interval: 10 }).toHaveLength(1);
         await kill((await clients('cmd=eval '))[0]);
         await server.command('CLIENT', 'UNPAUSE');
         expect(await outcome).toBe('unknown');
-        const look = () => driver.eval("return redis.call('exists', KEYS[1])", [key], []);
+        const look = () => evalOn(driver, "return redis.call('exists', KEYS[1])", [key], []);
         expect(await eventually(look)).toBe(0);
       });
 
@@ -301,9 +304,9 @@ export function describeDriver(context: DriverContext): void {
           await server.kill();
           const key = `given-up:${randomUUID()}`;
           // The first may still find the connection open; the second finds none.
-          for (let call = 0; call < 2; call += 1) await failure(bounded.eval(count, [key], []));
+          for (let call = 0; call < 2; call += 1) await failure(evalOn(bounded, count, [key], []));
           await server.restart();
-          const look = () => driver.eval("return redis.call('exists', KEYS[1])", [key], []);
+          const look = () => evalOn(driver, "return redis.call('exists', KEYS[1])", [key], []);
           // A node of a Cluster takes some seconds to be sure of itself.
           expect(await eventually(look, { withinMs: 10_000, everyMs: 20 })).toBe(0);
         });
@@ -314,13 +317,13 @@ export function describeDriver(context: DriverContext): void {
           const { driver } = await connect();
           const bounded = withDeadline(driver, new SystemClock(), 200);
           await server.pause();
-          const filling = driver.eval('return 1', ['k'], ['x'.repeat(32 * 1024 * 1024)]);
+          const filling = evalOn(driver, 'return 1', ['k'], ['x'.repeat(32 * 1024 * 1024)]);
           const key = `given-up:${randomUUID()}`;
-          const givenUp = failure(bounded.eval(count, [key], []));
+          const givenUp = failure(evalOn(bounded, count, [key], []));
           expect(await givenUp).toBeInstanceOf(OutcomeUnknownError);
           await server.resume();
           expect(await filling).toBe(1);
-          expect(await driver.eval("return redis.call('exists', KEYS[1])", [key], [])).toBe(0);
+          expect(await evalOn(driver, "return redis.call('exists', KEYS[1])", [key], [])).toBe(0);
         });
       }
 
@@ -331,15 +334,15 @@ export function describeDriver(context: DriverContext): void {
         const before = (await clients()).length;
         await server.pause();
         const frozen = await Promise.all([
-          failure(bounded.eval('return 1', [], [])),
-          failure(bounded.evalSha(sha1('return 1'), [], [])),
+          failure(evalOn(bounded, 'return 1', [], [])),
+          failure(evalShaOn(bounded, sha1('return 1'), [], [])),
           failure(open.ping()),
           failure(open.subscribe('c', 'plain')),
           failure(bounded.openConnection('', new Listener())),
         ]);
         await server.resume();
         for (const error of frozen) expect(error).toBeInstanceOf(OutcomeUnknownError);
-        await expect.poll(() => bounded.eval('return 2', [], []).catch(() => 'down')).toBe(2);
+        await expect.poll(() => evalOn(bounded, 'return 2', [], []).catch(() => 'down')).toBe(2);
         // The connection that was opening meanwhile has no owner and must not stay.
         await expect.poll(async () => (await clients()).length).toBeLessThanOrEqual(before);
       });
@@ -464,7 +467,7 @@ export function describeDriver(context: DriverContext): void {
           const { server: secured, port, ca } = await ownTlsServer();
           const { driver, close } = await context.connect({ port, ca });
           closers.push(close);
-          expect(await driver.eval('return 1', [], [])).toBe(1);
+          expect(await evalOn(driver, 'return 1', [], [])).toBe(1);
           const { subscriber: sub, listener } = await subscriber(driver);
           await sub.subscribe('c', 'plain');
           const list = String(await secured.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
@@ -508,7 +511,7 @@ export function describeDriver(context: DriverContext): void {
       it('rejects with the reason when it cannot be opened', async () => {
         await server.command('ACL', 'SETUSER', 'leaver', 'on', '>old', '~*', '&*', '+@all');
         const { driver } = await connect({ username: 'leaver', password: 'old' });
-        await driver.eval('return 1', [], []);
+        await evalOn(driver, 'return 1', [], []);
         await server.command('ACL', 'SETUSER', 'leaver', 'resetpass', '>new');
         const listener = new Listener();
         const error = await failure(driver.openConnection('', listener));
@@ -535,7 +538,7 @@ export function describeDriver(context: DriverContext): void {
         const { driver, user } = await connect();
         if (user === undefined) {
           await driver.close();
-          await failure(driver.eval('return 1', [], []));
+          await failure(evalOn(driver, 'return 1', [], []));
           return;
         }
         const listeners = () =>
@@ -560,7 +563,7 @@ export function describeDriver(context: DriverContext): void {
       const { driver } = await connect();
       const family = `scan:{${randomUUID()}}`;
       const keys = Array.from({ length: 2500 }, (_, index) => `${family}:ü:${index}`);
-      await driver.eval("for _, key in ipairs(KEYS) do redis.call('set', key, '1') end", keys, []);
+      await evalOn(driver, "for _, key in ipairs(KEYS) do redis.call('set', key, '1') end", keys, []);
       await server.command('SET', `other:${family}`, '1');
       const found = new Set<string>();
       for await (const key of driver.scan(`${family}:*`)) found.add(key);

@@ -1,4 +1,5 @@
 /** What only a Cluster of ioredis or iovalkey can get wrong, for every version of them. */
+
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import { type IoredisCluster, ioredisClusterDriver } from '../../../src/drivers/ioredis/cluster.ts';
@@ -7,6 +8,7 @@ import { classify } from '../../../src/outcome.ts';
 import type { FaultProxy, TestServer } from '../../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../../harness/cluster.ts';
 import { randomName } from '../../harness/names.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import { describeWithProcess, ownProxy } from '../../harness/servers.ts';
 import { ownCluster } from '../../harness/topologies.ts';
 import { eventually } from '../../harness/wait.ts';
@@ -71,7 +73,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       const at = ({ host, port }: FaultProxy) => ({ host, port });
       const natMap = { [addressOf(from)]: at(here), [addressOf(to)]: at(there) };
       const { driver } = make({ natMap });
-      await driver.eval('return 1', [], []);
+      await evalOn(driver, 'return 1', [], []);
       return { driver, here, there };
     }
 
@@ -91,7 +93,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       onTestFinished(() => next.destroy());
       expect(await next.send(['EVAL', PORT, '0'])).toBe(from.port);
       await cluster.moveSlot(cluster.slotOf(key), to);
-      await eventually(async () => expect(await driver.eval(PORT, [key], [])).toBe(to.port));
+      await eventually(async () => expect(await evalOn(driver, PORT, [key], [])).toBe(to.port));
       await driver.rediscover(key);
       expect(driver.nodeOf(key)).toBe(addressOf(there));
     });
@@ -123,7 +125,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       await connection.ping();
       expect([...driver.nodes()].sort()).toEqual(cluster.nodes.map(addressOf).sort());
       const other = make({ lazyConnect: true });
-      expect(await other.driver.eval(COUNT, [randomName()], [])).toBe(1);
+      expect(await evalOn(other.driver, COUNT, [randomName()], [])).toBe(1);
       const third = make({ lazyConnect: true });
       const scanned = third.driver.scan(randomName())[Symbol.asyncIterator]();
       expect(await scanned.next()).toEqual({ done: true, value: undefined });
@@ -132,9 +134,9 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
     it('says for sure that a script was not sent, when the client does not queue', async () => {
       const { driver } = make({ lazyConnect: true, enableOfflineQueue: false });
       const key = randomName();
-      expect(classify(await failure(driver.eval(COUNT, [key], [])))).toBe('transient');
+      expect(classify(await failure(evalOn(driver, COUNT, [key], [])))).toBe('transient');
       expect(classify(await failure(driver.openConnection('', new Listener())))).toBe('transient');
-      await eventually(() => driver.eval(COUNT, [randomName()], []));
+      await eventually(() => evalOn(driver, COUNT, [randomName()], []));
       expect(await (await cluster.primaryOf(key)).command('EXISTS', key)).toBe(0);
     });
 
@@ -149,7 +151,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
           expect(range).toHaveLength(4);
         });
         const { client, driver } = make({ scaleReads: 'slave' }, replicated);
-        const ask = () => driver.eval(PORT, [key], []).catch(() => 'no answer');
+        const ask = () => evalOn(driver, PORT, [key], []).catch(() => 'no answer');
         expect(await ask()).toBe(primary.port);
         expect(client.nodes('slave')).toHaveLength(1);
         for (let round = 0; round < 5; round += 1) {

@@ -1,9 +1,11 @@
 /** Clients of ioredis and iovalkey that Sentinels tell where the primary is, and connections of ours that they tell. */
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
 import { withDeadline } from '../../../src/drivers/deadline.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownSentinels, ownTlsSentinel } from '../../harness/topologies.ts';
 import { eventually } from '../../harness/wait.ts';
@@ -46,7 +48,7 @@ export function describeSentinelClients({ title, hasKeyPrefix, connect }: Sentin
         const login = { username: 'alice', password: 'wonderland' };
         const { driver, close } = await connect({ name, sentinels: [...addresses] }, { ca, ...login });
         onTestFinished(close);
-        expect(await driver.eval(WRITE, ['k'], [])).toBe(1);
+        expect(await evalOn(driver, WRITE, ['k'], [])).toBe(1);
         const listener = new Listener();
         const connection = await driver.openConnection('', listener);
         onTestFinished(() => connection.destroy());
@@ -63,10 +65,10 @@ export function describeSentinelClients({ title, hasKeyPrefix, connect }: Sentin
       /** Scripts, and connections opened from now on, go to this primary; the one that was open says that it broke. */
       async function expectAt(driver: Driver, primary: TestServer): Promise<void> {
         const bounded = withDeadline(driver, new SystemClock(), 1_000);
-        await eventually(async () => expect(await bounded.eval(PORT, [], [])).toBe(primary.port), {
+        await eventually(async () => expect(await evalOn(bounded, PORT, [], [])).toBe(primary.port), {
           withinMs: 15_000,
         });
-        await eventually(() => bounded.eval(WRITE, ['k'], []), { withinMs: 15_000 });
+        await eventually(() => evalOn(bounded, WRITE, ['k'], []), { withinMs: 15_000 });
         const connection = await bounded.openConnection('', new Listener());
         expect(await connection.send(['EVAL', PORT, '0'])).toBe(primary.port);
         connection.destroy();

@@ -2,11 +2,13 @@
  * The Cluster clients of node-redis: the contracts, and what only their driver has to see to. A file for each
  * version calls it with that version's `createCluster`.
  */
+
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type NodeRedisCluster, nodeRedisClusterDriver } from '../../../src/drivers/node-redis/cluster.ts';
 import { classify } from '../../../src/outcome.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownCluster } from '../../harness/topologies.ts';
 import { type ClusterSettings, describeClusterDriver } from './cluster-contract.ts';
@@ -106,7 +108,7 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
     it('runs a script without keys on a primary, also when set to use the replicas', async () => {
       const { driver } = await ownDriver({ RESP: 3, useReplicas: true, minimizeConnections: true }, 1);
       const role = "return string.match(redis.call('info', 'replication'), 'role:(%a+)')";
-      const roles = await Promise.all(Array.from({ length: 40 }, () => driver.eval(role, [], [])));
+      const roles = await Promise.all(Array.from({ length: 40 }, () => evalOn(driver, role, [], [])));
       expect(new Set(roles)).toEqual(new Set(['master']));
     });
 
@@ -150,8 +152,8 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
 
     it('rejects in the words of the library, before anything is sent', async () => {
       const calls = [
-        driver.eval('return 1', [], []),
-        driver.eval('return 1', ['key'], []),
+        evalOn(driver, 'return 1', [], []),
+        evalOn(driver, 'return 1', ['key'], []),
         driver.openConnection('', new Listener()),
         driver.scan('*')[Symbol.asyncIterator]().next(),
       ];

@@ -2,10 +2,12 @@
  * The Sentinel clients of node-redis: the contracts, and what only their driver has to see to. A file for each
  * version calls it with that version's `createSentinel`.
  */
+
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type NodeRedisSentinel, nodeRedisSentinelDriver } from '../../../src/drivers/node-redis/sentinel.ts';
 import { classify } from '../../../src/outcome.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import { describeWithProcess, ownProxy } from '../../harness/servers.ts';
 import { ownSentinels } from '../../harness/topologies.ts';
 import { describeDriver, failure, Listener } from './driver-contract.ts';
@@ -124,7 +126,7 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
     it('leaves the library all its clients, however many scripts run at once', async () => {
       const { driver, sentinel } = await ownDriver({ masterPoolSize: 2 });
       const count = "return redis.call('incr', KEYS[1])";
-      const counts = await Promise.all(Array.from({ length: 10 }, () => driver.eval(count, ['many'], [])));
+      const counts = await Promise.all(Array.from({ length: 10 }, () => evalOn(driver, count, ['many'], [])));
       expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       const leases = [await sentinel.acquire(), await sentinel.acquire()];
       for (const lease of leases) await lease.release();
@@ -147,7 +149,7 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
       vi.spyOn(console, 'log').mockReturnValue();
       onTestFinished(() => void vi.restoreAllMocks());
       await failure(sentinel.connect());
-      const error = await failure(nodeRedisSentinelDriver(sentinel).eval('return 1', [], []));
+      const error = await failure(evalOn(nodeRedisSentinelDriver(sentinel), 'return 1', [], []));
       expect(classify(error)).toBe('transient');
     });
 
@@ -162,31 +164,31 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
       });
       onTestFinished(close);
       const write = "redis.call('set', KEYS[1], '1') return 'written'";
-      expect(await driver.eval(write, ['key'], [])).toBe('written');
+      expect(await evalOn(driver, write, ['key'], [])).toBe('written');
       const former = await watched.primary();
       proxy.blackholeWhere('PSUBSCRIBE');
       const primary = await watched.failover();
       await watched.whenSettled();
       await expect.poll(() => sentinel.getMasterNode()?.port).toBe(former.port);
-      expect(await driver.eval(write, ['key'], [])).toBe('written');
+      expect(await evalOn(driver, write, ['key'], [])).toBe('written');
       expect(sentinel.getMasterNode()?.port).toBe(primary.port);
     });
 
     it('does not send a script again whose answer was lost', async () => {
       const { driver, proxy } = await ownDriver({ proxied: true });
       const count = "return redis.call('incr', KEYS[1])";
-      expect(await driver.eval(count, ['lost'], [])).toBe(1);
+      expect(await evalOn(driver, count, ['lost'], [])).toBe(1);
       const swallowed = proxy.swallowReply('incr');
-      expect(classify(await failure(driver.eval(count, ['lost'], [])))).toBe('unknown');
+      expect(classify(await failure(evalOn(driver, count, ['lost'], [])))).toBe('unknown');
       await swallowed;
-      expect(await driver.eval(count, ['lost'], [])).toBe(3);
+      expect(await evalOn(driver, count, ['lost'], [])).toBe(3);
     });
   });
 
   describe(`a node-redis ${version} Sentinel client that was never connected`, () => {
     it('rejects in the words of the library, before anything is sent', async () => {
       const driver = nodeRedisSentinelDriver(create({ name: 'x', sentinelRootNodes: [at(1)], RESP: 3 }));
-      const calls = [driver.eval('return 1', [], []), driver.openConnection('', new Listener())];
+      const calls = [evalOn(driver, 'return 1', [], []), driver.openConnection('', new Listener())];
       for (const call of calls) {
         const error = await failure(call);
         expect(error.message).toBe('The client is closed');

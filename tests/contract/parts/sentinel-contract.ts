@@ -2,6 +2,7 @@
  * What every driver must do where Sentinels watch over the servers, on real ones: a primary and a replica of
  * a test's own that fail over. What holds for one server too is in `driver-contract.ts`.
  */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { findFreePort } from '../../../src/embedded/free-port.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
 import { createCertificate } from '../../harness/certificate.ts';
 import { randomName } from '../../harness/names.ts';
+import { evalOn } from '../../harness/script-calls.ts';
 import type { TestSentinels } from '../../harness/sentinels.ts';
 import { describeWithProcess } from '../../harness/servers.ts';
 import { ownSentinels } from '../../harness/topologies.ts';
@@ -67,7 +69,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
     async function follow(driver: Driver, primary: TestServer): Promise<void> {
       const key = randomName();
       await eventually(async () => {
-        expect(await driver.eval(`${COUNT.replace('return ', '')} ${PORT}`, [key], [])).toBe(primary.port);
+        expect(await evalOn(driver, `${COUNT.replace('return ', '')} ${PORT}`, [key], [])).toBe(primary.port);
       }, WITHIN);
       const { connection, listener } = await eventually(async () => {
         const opened = await open(driver);
@@ -94,7 +96,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
         const watched = await ownSentinels();
         const driver = await connect(watched);
         const key = randomName();
-        expect(await driver.eval(COUNT, [key], [])).toBe(1);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
         const { connection, listener } = await open(driver);
         await connection.subscribe(key, 'plain');
         // A failover that overtakes a write loses it.
@@ -102,7 +104,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
         await follow(driver, await watched.failover());
         await eventually(() => expect(listener.downs).toHaveLength(1), WITHIN);
         await failure(connection.ping());
-        expect(await driver.eval(COUNT, [key], [])).toBe(2);
+        expect(await evalOn(driver, COUNT, [key], [])).toBe(2);
         // And back again.
         await watched.whenSettled();
         await follow(driver, await watched.failover());
@@ -121,7 +123,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
         await expect.poll(() => listener.downs).toHaveLength(1);
         await failure(connection.ping());
         // Commands while there is no primary do not spoil what follows.
-        await Promise.allSettled(Array.from({ length: 5 }, () => driver.eval(COUNT, ['early'], [])));
+        await Promise.allSettled(Array.from({ length: 5 }, () => evalOn(driver, COUNT, ['early'], [])));
         await follow(driver, await watched.whenFailedOver(former));
         expect(listener.downs).toHaveLength(1);
       },
@@ -170,7 +172,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
         tls: { ca: cert, insteadOf: server.port, port },
       });
       closers.push(close);
-      expect(await driver.eval(COUNT, [dir], [])).toBe(1);
+      expect(await evalOn(driver, COUNT, [dir], [])).toBe(1);
       const { connection, listener } = await open(driver);
       await connection.subscribe(dir, 'plain');
       await connection.ping();

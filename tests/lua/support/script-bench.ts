@@ -4,7 +4,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
-import type { Driver, ScriptReply } from '../../../src/drivers/driver.ts';
+import type { ScriptReply } from '../../../src/drivers/driver.ts';
+import type { ScriptRunner } from '../../../src/scripts/script.ts';
 import type { RawArgument, RawConnection, RawReply } from '../../../src/testing/index.ts';
 import { randomName } from '../../harness/names.ts';
 import { openShared } from '../../harness/servers.ts';
@@ -24,13 +25,11 @@ repeat
 until now() == before
 return string.format('%.0f', before + left)`;
 
-export type ScriptDriver = Pick<Driver, 'eval' | 'evalSha'>;
-
 /** What is used of a `Script`. */
 interface Runnable<Keys, Args, Reply extends { status: string }> {
   readonly name: string;
   readonly source: string;
-  run(driver: ScriptDriver, keys: Keys, args: Args): Promise<Reply>;
+  run(driver: ScriptRunner, keys: Keys, args: Args): Promise<Reply>;
 }
 
 /** The folders of lua/ that hold scripts. */
@@ -51,10 +50,10 @@ function declaredWords(folder: string): string[] {
 }
 
 /** A driver that is nothing but a connection. */
-export function rawDriver(connection: RawConnection): ScriptDriver {
-  const send = (command: string) => (script: string, keys: readonly string[], args: readonly RawArgument[]) =>
-    connection.command(command, script, keys.length, ...keys, ...args) as Promise<ScriptReply>;
-  return { eval: send('EVAL'), evalSha: send('EVALSHA') };
+export function rawDriver(connection: RawConnection): ScriptRunner {
+  return {
+    script: ([name, ...args]) => connection.command(String(name), ...args) as Promise<ScriptReply>,
+  };
 }
 
 export class ScriptBench {

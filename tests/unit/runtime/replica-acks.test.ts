@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
 import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
+import { evalOn, evalShaOn } from '../../harness/script-calls.ts';
 import { refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
 import { CarryingDriver } from './support/sending.ts';
 
@@ -11,7 +12,7 @@ type Asked = { readonly key: string; answer(replicas: number | null): void; fail
 function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?: number } = {}) {
   const clock = new ManualClock();
   const driver = new CarryingDriver();
-  const replicaCounts = new ReplicaCounts({ clock, wish, expected });
+  const replicaCounts = new ReplicaCounts({ clock, wish, expected, topology: 'standalone' });
   const complaints: unknown[] = [];
   /** Every question for the number of replicas; `replicas` answers it at once, unless it is undefined. */
   const asked: Asked[] = [];
@@ -29,7 +30,7 @@ function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?:
   });
   const send = (key: string, needed = 1, script = key) => {
     const sending = replicaAcks.sending(key, needed);
-    const reply = watchPromise(sending.evalSha(script, [key], ['x']));
+    const reply = watchPromise(evalShaOn(sending, script, [key], ['x']));
     return { sending, reply };
   };
   return { replicaAcks, asked, replicaCounts, clock, complaints, driver, send, server };
@@ -43,17 +44,17 @@ describe('grants on their way', () => {
     const sent = [send('a', 1), send('b', 3), send('c', 2)];
     await settle(clock);
     expect(driver.opened).toHaveLength(1);
-    expect(driver.connection.log).toEqual(['EVALSHA a', 'EVALSHA b', 'EVALSHA c', 'WAIT 3 500']);
+    expect(driver.connection.log).toEqual(['evalsha a', 'evalsha b', 'evalsha c', 'WAIT 3 500']);
     driver.connection.answer(3).resolve(2);
     expect(await Promise.all(sent.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2, 2]);
   });
 
   it('carry their keys and arguments as given', async () => {
     const { replicaAcks, clock, driver } = setUp();
-    void replicaAcks.sending('a', 1).eval('return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
+    void evalOn(replicaAcks.sending('a', 1), 'return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
     await settle(clock);
     expect(driver.connection.sent[0]?.args).toEqual([
-      'EVAL',
+      'eval',
       'return 1',
       '2',
       'a',
@@ -72,10 +73,10 @@ describe('grants on their way', () => {
     later.push(send('c', 2));
     await settle(clock);
     const { connection } = driver;
-    expect(connection.log).toEqual(['EVALSHA a', 'WAIT 1 500']);
+    expect(connection.log).toEqual(['evalsha a', 'WAIT 1 500']);
     connection.answer(1).resolve(1);
     await settle(clock);
-    expect(connection.log.slice(2)).toEqual(['EVALSHA b', 'EVALSHA c', 'WAIT 2 500']);
+    expect(connection.log.slice(2)).toEqual(['evalsha b', 'evalsha c', 'WAIT 2 500']);
     connection.answer(4).resolve(2);
     expect(await Promise.all(later.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2]);
   });
@@ -97,13 +98,13 @@ describe('grants on their way', () => {
   it('are acknowledged by what was waited for after the last of its scripts', async () => {
     const { replicaAcks, clock, driver } = setUp();
     const sending = replicaAcks.sending('a', 1);
-    const unknown = watchPromise(sending.evalSha('digest', ['a'], []));
+    const unknown = watchPromise(evalShaOn(sending, 'digest', ['a'], []));
     await settle(clock);
     driver.connection.answer(0).reject(refusal('NOSCRIPT No matching script.'));
     driver.connection.answer(1).resolve(2);
     await settle(clock);
     expect(unknown.state).toBe('rejected');
-    void sending.eval('source', ['a'], []);
+    void evalOn(sending, 'source', ['a'], []);
     const acknowledged = watchPromise(sending.acknowledged());
     await settle(clock);
     expect(acknowledged.state).toBe('pending');
@@ -126,7 +127,7 @@ describe('grants on their way', () => {
     await settle(clock);
     send('b', 1, 'again');
     await settle(clock);
-    expect(driver.connection.log.slice(2)).toEqual(['EVALSHA again', 'WAIT 1 500']);
+    expect(driver.connection.log.slice(2)).toEqual(['evalsha again', 'WAIT 1 500']);
   });
 
   it('that a server has no more make it look for who has', async () => {
@@ -176,7 +177,7 @@ describe('a connection', () => {
     }
     const { sending } = send('c');
     await settle(clock);
-    expect(driver.connection.log).toEqual(['EVALSHA c', 'WAIT 1 500']);
+    expect(driver.connection.log).toEqual(['evalsha c', 'WAIT 1 500']);
     expect(sending.isUndelivered).toBe(false);
   });
 
@@ -210,7 +211,7 @@ describe('a connection', () => {
     send('b');
     await settle(clock);
     expect(driver.opened).toHaveLength(2);
-    expect(driver.connection.log).toEqual(['EVALSHA b', 'WAIT 1 500']);
+    expect(driver.connection.log).toEqual(['evalsha b', 'WAIT 1 500']);
   });
 
   it('that refuses to wait is kept: it carries on for what is not waited for', async () => {

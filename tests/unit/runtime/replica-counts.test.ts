@@ -5,7 +5,7 @@ import { ManualClock } from '../../harness/manual-clock.ts';
 
 function setUp(wish: ReplicaWish = 'majority', expected = 0) {
   const clock = new ManualClock();
-  return { clock, replicaCounts: new ReplicaCounts({ clock, wish, expected }) };
+  return { clock, replicaCounts: new ReplicaCounts({ clock, wish, expected, topology: 'standalone' }) };
 }
 
 describe('how many have to acknowledge a grant', () => {
@@ -104,5 +104,53 @@ describe('what was counted', () => {
     replicaCounts.doubt('A');
     expect(replicaCounts.known('A')).toBeUndefined();
     expect(replicaCounts.known('B')).toEqual({ replicas: 1, isOld: false });
+  });
+});
+
+describe('the time until which no grant needs an acknowledgement', () => {
+  const isNoneNeeded = ({ clock, replicaCounts }: ReturnType<typeof setUp>) =>
+    clock.now() < replicaCounts.noneNeededUntil;
+
+  it('never ends where none is wanted, and never begins where a number is', () => {
+    const none = setUp(0);
+    none.replicaCounts.doubt('');
+    none.replicaCounts.allowed('');
+    expect(isNoneNeeded(none)).toBe(true);
+    const two = setUp(2);
+    two.replicaCounts.counted('', 0);
+    expect(isNoneNeeded(two)).toBe(false);
+  });
+
+  it('begins with a count of none, and ends with the count', () => {
+    const given = setUp('auto');
+    expect(isNoneNeeded(given)).toBe(false);
+    given.replicaCounts.counted('', 0);
+    given.clock.jump(9_999);
+    expect(isNoneNeeded(given)).toBe(true);
+    given.clock.jump(1);
+    expect(isNoneNeeded(given)).toBe(false);
+  });
+
+  it('ends when a replica is counted, the count is in doubt, or the primary permits waiting again', () => {
+    const given = setUp('auto');
+    const { replicaCounts } = given;
+    const ends = [
+      () => replicaCounts.counted('', 1),
+      () => replicaCounts.doubt(''),
+      () => replicaCounts.allowed(''),
+    ];
+    for (const end of ends) {
+      replicaCounts.counted('', 0);
+      expect(isNoneNeeded(given)).toBe(true);
+      end();
+      expect(isNoneNeeded(given)).toBe(false);
+    }
+  });
+
+  it('never begins in a Cluster, where each primary has its own count', () => {
+    const clock = new ManualClock();
+    const replicaCounts = new ReplicaCounts({ clock, wish: 'auto', expected: 0, topology: 'cluster' });
+    replicaCounts.counted('A', 0);
+    expect(isNoneNeeded({ clock, replicaCounts })).toBe(false);
   });
 });

@@ -104,11 +104,7 @@ export class HandDrivenDriver implements Driver {
 
   async rediscover(): Promise<void> {}
 
-  async eval(): Promise<never> {
-    throw new Error('this driver runs no scripts');
-  }
-
-  async evalSha(): Promise<never> {
+  async script(): Promise<never> {
     throw new Error('this driver runs no scripts');
   }
 

@@ -104,13 +104,11 @@ export class CarryingDriver implements Driver {
     return connection;
   }
 
-  async eval(): Promise<never> {
-    throw new Error('scripts are known here by their digest');
-  }
-
-  evalSha(sha1: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<ScriptReply> {
-    this.run.push(sha1);
-    return this.reply(sha1, keys, args);
+  script([name, script, numberOfKeys, ...rest]: readonly ScriptArgument[]): Promise<ScriptReply> {
+    if (name !== 'evalsha') throw new Error('scripts are known here by their digest');
+    const count = Number(numberOfKeys);
+    this.run.push(String(script));
+    return this.reply(String(script), rest.slice(0, count).map(String), rest.slice(count));
   }
 
   async *scan(): AsyncIterable<string> {}
