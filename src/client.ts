@@ -163,7 +163,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
    */
   async health(): Promise<Health> {
     const { runtime, preflight } = this.wiring;
-    if (runtime.isClosed) {
+    if (runtime.closed !== undefined) {
       const { code, message } = new ClosedError();
       return { status: 'down', latencyMs: null, problems: [{ code, message }], nodes: [] };
     }

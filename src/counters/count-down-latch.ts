@@ -196,7 +196,7 @@ class LatchWait extends Acquisition<true, number> {
 
   protected accept(): true {
     this.#sharedLook?.serve(this.#cameBefore);
-    this.runtime.look(this.#place.line);
+    this.runtime.lines.wake(this.#place.line);
     return true;
   }
 

@@ -176,7 +176,7 @@ export class RateLimiter {
 
   /** The waiters of this process look at once. Those of other processes get no message and look after their pause. */
   #wakeWaiters(): void {
-    this.#context.runtime.lookAtAll(this.#place.lineFor(''));
+    this.#context.runtime.lines.wakeAll(this.#place.lineFor(''));
   }
 
   #call<Args>({ answer, rememberMs }: Memory, args: Args) {

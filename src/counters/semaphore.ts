@@ -206,7 +206,7 @@ export class Semaphore {
       if (!(await this.#take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
         throw new AcquireTimeoutError(this.name, waitMs ?? 0);
       }
-      if (runtime.isClosed) interrupt(undefined);
+      if (runtime.closed !== undefined) interrupt(undefined);
       runtime.assertOpen();
       place = runtime.underWay.add({ interrupt });
     } finally {

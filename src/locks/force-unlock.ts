@@ -23,7 +23,7 @@ export async function forceUnlock(context: LockContext, protocol: LockProtocol):
   );
   // The server may have named a holder whose grant had not reached this client yet.
   for (const tenure of ours()) tenure.revoke('forced');
-  runtime.look(protocol.line);
+  runtime.lines.wake(protocol.line);
   return true;
 }
 

@@ -101,13 +101,13 @@ export abstract class Acquisition<T, A> implements Waiter {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.runtime.assertOpen();
+      const { closed, clock, lines, commandTimeoutMs } = this.runtime;
+      if (closed !== undefined) throw closed;
       signal?.throwIfAborted();
-      const now = this.runtime.clock.now();
+      const now = clock.now();
       this.#endsAt = now + waitMs;
-      this.#settleBy =
-        (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + this.runtime.commandTimeoutMs;
-      const hasOthers = this.runtime.lineOf(this.#lineId) !== undefined;
+      this.#settleBy = (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + commandTimeoutMs;
+      const hasOthers = lines.waitingAt(this.#lineId) !== undefined;
       // One attempt only, and others of this process wait already: it cannot be its turn.
       if (waitMs === 0 && hasOthers && !this.isShared) {
         resolve(null);
@@ -154,7 +154,7 @@ export abstract class Acquisition<T, A> implements Waiter {
 
   #queue(lineId: string | null): void {
     this.#state = 'queued';
-    this.#line = this.runtime.line(lineId);
+    this.#line = this.runtime.lines.at(lineId);
     if (this.#line.join(this)) {
       this.proceed();
     } else {
@@ -263,7 +263,7 @@ export abstract class Acquisition<T, A> implements Waiter {
   /** Tells the line what was found, and waits. A caller outside the line joins it now. */
   #wait(tell: (line: Line) => void): void {
     this.#state = 'pausing';
-    const line = this.#line ?? this.runtime.line(this.#lineId);
+    const line = this.#line ?? this.runtime.lines.at(this.#lineId);
     if (this.#line === undefined) {
       this.#line = line;
       if (!line.isEmpty) {

@@ -34,6 +34,48 @@ export interface Waiter {
   receive(tenure: Tenure): boolean;
 }
 
+/** This many lines are kept when empty, so that uncontended attempts do not create one each time. */
+const MOST_LINES = 64;
+
+/** The lines of one client, by id. */
+export class Lines {
+  readonly #create: (whenEmpty: () => void) => Line;
+  readonly #lines = new Map<string, Line>();
+
+  constructor(clock: Clock, hub: WakeHub, poller: Poller) {
+    this.#create = (whenEmpty) => new Line(clock, hub, poller, whenEmpty);
+  }
+
+  /** The line of that id; for null (the server queues), a new line. */
+  at(id: string | null): Line {
+    if (id === null) return this.#create(() => {});
+    let line = this.#lines.get(id);
+    if (line === undefined) {
+      line = this.#create(() => {
+        if (this.#lines.size > MOST_LINES) this.#lines.delete(id);
+      });
+      this.#lines.set(id, line);
+    }
+    return line;
+  }
+
+  /** The line of that id if it has waiters; otherwise undefined. */
+  waitingAt(id: string | null): Line | undefined {
+    const line = id === null ? undefined : this.#lines.get(id);
+    return line?.isEmpty === false ? line : undefined;
+  }
+
+  /** Wakes the head of that line after a change in this process, without waiting for a message. */
+  wake(id: string | null): void {
+    this.waitingAt(id)?.wake();
+  }
+
+  /** The same for every line whose id has this prefix. */
+  wakeAll(prefix: string): void {
+    for (const [id, line] of this.#lines) if (id.startsWith(prefix)) line.wake();
+  }
+}
+
 export class Line implements Listener, Polled {
   /** The key that the poller reads; empty when only an attempt can tell whether the lock is free. */
   peekKey = '';

@@ -9,8 +9,7 @@
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
 import { InOrder } from './in-order.ts';
-import type { Grant } from './lease.ts';
-import { type Entry, Lifetime } from './lifetime.ts';
+import { type Entry, type Grant, Lifetime } from './lease.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { type Ending, release } from './release.ts';
 import { retry } from './retry.ts';
@@ -170,7 +169,7 @@ export class Tenure extends Lifetime {
   #passOn(left: Entry): boolean {
     const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.runtime;
     if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.isPassedOn) return false;
-    const line = this.runtime.lineOf(this.protocol.line);
+    const line = this.runtime.lines.waitingAt(this.protocol.line);
     if (line === undefined) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
     const now = leaseClock.now();
@@ -241,14 +240,14 @@ export class Tenure extends Lifetime {
     this.stopTimers();
     const { isPassedOn, line, name } = this.protocol;
     const { backgroundRetry } = this.runtime;
-    const waiting = isPassedOn ? this.runtime.lineOf(line) : undefined;
+    const waiting = isPassedOn ? this.runtime.lines.waitingAt(line) : undefined;
     waiting?.releasing();
     backgroundRetry.began();
     const ended = (answer?: ReleaseAnswer) => {
       // Not earlier: an owner that acquires again during the release waits for its end.
       this.#whenOver?.();
       backgroundRetry.ended();
-      if (waiting === undefined) this.runtime.look(line);
+      if (waiting === undefined) this.runtime.lines.wake(line);
       else waiting.released(answer);
     };
     return release(this.runtime, this.#ending).then(

@@ -63,7 +63,7 @@ class Arena {
   }
 
   get isLineEmpty(): boolean {
-    return this.bench.runtime.lineOf('line') === undefined;
+    return this.bench.runtime.lines.waitingAt('line') === undefined;
   }
 }
 
@@ -206,7 +206,7 @@ describe('what is taken', () => {
     const slow = defer<Answer>();
     const byState = arena.answer;
     arena.answer = () => slow.promise;
-    arena.bench.runtime.look('line');
+    arena.bench.runtime.lines.wake('line');
     await arena.clock.advance(0);
     // The server said busy, then it was released, and the message overtakes the answer.
     arena.answer = byState;

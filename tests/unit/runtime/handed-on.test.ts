@@ -27,7 +27,13 @@ function setUp() {
     });
     return watchPromise(taker.take({ waitMs: Number.POSITIVE_INFINITY }));
   };
-  return { clock, log, attempts, start, passOn: () => runtime.lineOf('line')?.passOn(tenure) ?? false };
+  return {
+    clock,
+    log,
+    attempts,
+    start,
+    passOn: () => runtime.lines.waitingAt('line')?.passOn(tenure) ?? false,
+  };
 }
 
 it('one that was told to wait', async () => {

@@ -68,7 +68,7 @@ describe('a wait that is aborted before it begins', () => {
       new HandDrivenAcquisition(runtime, 'line', hands).take({ waitMs: Number.POSITIVE_INFINITY, signal });
     giveUp.abort();
     await expect(take(giveUp.signal)).rejects.toBe(giveUp.signal.reason);
-    expect(runtime.lineOf('line')).toBeUndefined();
+    expect(runtime.lines.waitingAt('line')).toBeUndefined();
     expect(await take()).toBe('it');
     expect(clock.pendingTimers).toBe(0);
   });

@@ -34,7 +34,7 @@ function setUp(passOn = UNHURRIED) {
   /** Somebody who waits in this process, at the head of the line. */
   const waits = () => {
     const waiter = new NextWaiter();
-    const line = bench.runtime.line(lock.line);
+    const line = bench.runtime.lines.at(lock.line);
     line.join(waiter);
     return { waiter, line };
   };

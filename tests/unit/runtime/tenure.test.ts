@@ -66,7 +66,7 @@ describe('the deadline', () => {
   it('a loss has whoever waits in this process look', async () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock);
-    const line = bench.runtime.line(lock.line);
+    const line = bench.runtime.lines.at(lock.line);
     line.join({ next: undefined, previous: undefined, proceed() {}, receive: () => false });
     line.attempting();
     line.foundBusy(60_000);
@@ -308,7 +308,7 @@ describe('leaving', () => {
   it('has whoever waits in this process look, once the server has answered', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
-    const line = bench.runtime.line(lock.line);
+    const line = bench.runtime.lines.at(lock.line);
     line.join({ next: undefined, previous: undefined, proceed() {}, receive: () => false });
     line.attempting();
     line.foundBusy(60_000);
