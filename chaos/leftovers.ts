@@ -12,8 +12,11 @@ const EACH = [1, 2];
 const LIVES_ON = /:(semaphore|permit|rate|latch):|^redisson_lock_token:/;
 const SCAN_COUNT = 1_000;
 const PASS_BY_MS = 20_000;
-/** A repeat in the background takes a time-out and a pause, 1.6 s in all; no lease of a permit is longer than 1.5 s. */
-const COMES_WITHIN_MS = 2_000;
+/**
+ * A repeat in the background takes a time-out and a pause, 1.6 s in all, and a client that a worker brought may pause
+ * for 2 s before it connects again, by the defaults of ioredis. No lease of a permit is longer than 1.5 s.
+ */
+const COMES_WITHIN_MS = 4_000;
 
 /** Sets up what workers share, and writes down how much of it there is. */
 export async function provide(client: Holdfast, recorder: Recorder, prefix: string): Promise<void> {
