@@ -17,13 +17,15 @@ export default defineConfig(({ mode }) => {
     test: {
       globalSetup: ['tests/harness/global-setup.ts'],
       // More than a small machine has cores: tests wait most of the time.
-      maxWorkers: mode === 'default' ? 5 : 6,
+      maxWorkers: mode === 'default' ? 5 : 8,
       sequence: { sequencer: LongFirst },
       // Otherwise each of some sixty projects compiles the same sources anew.
       experimental: { fsModuleCache: true },
       projects: asked.filter(isPossible).map(({ name, files, except = [], provide = {} }) => ({
         test: {
           name,
+          // A new process for every file takes minutes of a full run. Some unit tests replace a module for their file.
+          isolate: name === 'unit',
           include: files.map((file) => `tests/${file}`),
           exclude: except.map((file) => `tests/${file}`),
           globalSetup: provide.otherServer === undefined ? [] : ['tests/harness/other-server-setup.ts'],

@@ -225,7 +225,8 @@ describeWithProcess('a slot moves to another node', () => {
     async () => {
       const [from, to] = nodes();
       const name = await nameOn(cluster, from);
-      const options = { ...SHORT, commandTimeoutMs: 10_000 };
+      // No hold is to be lost here, however busy the machine is.
+      const options = { ...OPTIONS, watchdogMs: 10_000, commandTimeoutMs: 10_000 };
       const clients = await Promise.all(
         WAYS.flatMap((way) => [way, way]).map((way) => joinCluster(way, cluster, options)),
       );

@@ -4,7 +4,15 @@
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const LONG = ['model-checking/large.test.ts', 'interop/storm.suite.ts', 'interop/time.suite.ts'];
+const LONG = [
+  'model-checking/large.test.ts',
+  'interop/storm.suite.ts',
+  'interop/time.suite.ts',
+  'chaos/failover.test.ts',
+  'e2e/demo.test.ts',
+  'chaos/split-brain.test.ts',
+  'interop/locks.suite.ts',
+];
 
 function rank({ moduleId }: TestSpecification): number {
   const index = LONG.findIndex((file) => moduleId.endsWith(file));

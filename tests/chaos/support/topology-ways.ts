@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { type ClientOptions, Holdfast, type RedisClient } from '../../../src/index.ts';
 import type { TestCluster } from '../../harness/cluster.ts';
 import type { TestSentinels } from '../../harness/sentinels.ts';
+import { eventually } from '../../harness/wait.ts';
 import type { Way } from './ways.ts';
 
 type Options = ClientOptions | undefined;
@@ -26,8 +27,9 @@ function over(redis: RedisClient, options: Options, disconnect: () => unknown): 
   return client;
 }
 
-async function ours(opening: Promise<Holdfast>): Promise<Holdfast> {
-  const client = quiet(await opening);
+/** A busy machine may need several attempts: how fast a client connects is not what these tests are about. */
+async function ours(connect: () => Promise<Holdfast>): Promise<Holdfast> {
+  const client = quiet(await eventually(connect, { withinMs: 20_000 }));
   onTestFinished(() => client.close());
   return client;
 }
@@ -51,7 +53,7 @@ export async function joinSentinels(way: Way, watched: TestSentinels, options?: 
       return over(redis, options, () => redis.destroy());
     }
     case 'Holdfast.connect':
-      return ours(Holdfast.connect({ sentinels: addresses, name }, options));
+      return ours(() => Holdfast.connect({ sentinels: addresses, name }, options));
   }
 }
 
@@ -78,6 +80,6 @@ export async function joinCluster(
       return over(redis, options, () => redis.destroy());
     }
     case 'Holdfast.connect':
-      return ours(Holdfast.connect({ cluster: addresses }, options));
+      return ours(() => Holdfast.connect({ cluster: addresses }, options));
   }
 }
