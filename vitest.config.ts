@@ -24,8 +24,6 @@ export default defineConfig(({ mode }) => {
       projects: asked.filter(isPossible).map(({ name, files, except = [], provide = {} }) => ({
         test: {
           name,
-          // A new process for every file takes minutes of a full run. Some unit tests replace a module for their file.
-          isolate: name === 'unit',
           include: files.map((file) => `tests/${file}`),
           exclude: except.map((file) => `tests/${file}`),
           globalSetup: provide.otherServer === undefined ? [] : ['tests/harness/other-server-setup.ts'],
