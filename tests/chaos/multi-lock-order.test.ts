@@ -18,10 +18,12 @@ async function runIdOf(server: TestServer): Promise<string> {
   return /run_id:(\w+)/.exec(String(await server.command('INFO', 'server')))?.[1] ?? '';
 }
 
-async function restartBehind(server: TestServer, other: TestServer): Promise<void> {
-  const behind = await runIdOf(other);
-  do await server.restart();
-  while ((await runIdOf(server)) < behind);
+async function restartUntil(server: TestServer, fits: (runId: string) => boolean): Promise<string> {
+  for (;;) {
+    await server.restart();
+    const runId = await runIdOf(server);
+    if (fits(runId)) return runId;
+  }
 }
 
 async function connect({ host, port }: Address): Promise<Holdfast> {
@@ -32,10 +34,10 @@ async function connect({ host, port }: Address): Promise<Holdfast> {
 
 describeWithProcess('a multi lock over two servers', () => {
   it('is had by both who found them in opposite orders, because one was replaced in between', async () => {
-    const servers = [await ownServer({ args: KEPT_ON_DISK }), await ownServer({ args: KEPT_ON_DISK })];
-    const ids = await Promise.all(servers.map(runIdOf));
-    if ((ids[0] as string) > (ids[1] as string)) servers.reverse();
-    const [first, last] = servers as [TestServer, TestServer];
+    const [first, last] = [await ownServer({ args: KEPT_ON_DISK }), await ownServer({ args: KEPT_ON_DISK })];
+    // In the middle: the other server gets an id before it and one behind it after a few starts.
+    const middle = await restartUntil(last, (runId) => runId > '6' && runId < 'a');
+    await restartUntil(first, (runId) => runId < middle);
     const proxy = await ownProxy(last);
     const name = randomName();
     const lockOn = async (server: Address) => (await connect(server)).getLock(name);
@@ -49,7 +51,7 @@ describeWithProcess('a multi lock over two servers', () => {
     const [early, late] = [await multiLock(first, proxy), await multiLock(first, last)];
     const earlyHold = early.lock();
     await eventually(async () => (await holderOn(first)).length === 1);
-    await restartBehind(first, last);
+    await restartUntil(first, (runId) => runId > middle);
     // The late one begins with what the early one still waits for, and gets it: the other hears of it too late.
     const lateHold = late.lock();
     proxy.delay(1_500);

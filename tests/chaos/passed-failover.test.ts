@@ -43,8 +43,9 @@ describeWithProcess('the primary dies in a passed tenure', () => {
     await staged.failOver();
     for (const each of cases) {
       const { kind, name, hold } = each;
-      const before = hold.remainingMs;
-      await eventually(() => expect(hold.remainingMs).toBeGreaterThan(before));
+      const endsAt = () => performance.now() + hold.remainingMs;
+      const before = endsAt();
+      await eventually(() => expect(endsAt(), 'was not renewed').toBeGreaterThan(before + 1));
       expect(await kind.holderOn(staged.promoted, name)).toBe(hold.owner);
       expect(await hold.unlock()).toBe(true);
       // Handed on, or taken from the server by a waiter whose attempt was under way when the primary died.
