@@ -12,8 +12,7 @@ import type { Link } from '../linked-list.ts';
 import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../outcome.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
-import type { Line, Waiter, Waiting } from './line.ts';
-import { jittered } from './poller.ts';
+import { type Line, nextLookMs, type Waiter, type Waiting } from './line.ts';
 import type { Interruptible, Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 import type { Limits } from './wait-budget.ts';
@@ -147,7 +146,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     const value = this.takeOver(tenure);
     if (value === undefined) return false;
     this.#hasAttempted = false;
-    this.#line?.granted(this.#pollMs());
+    this.#line?.granted(nextLookMs(this.waiting, this.isShared));
     this.#end(() => this.#resolve(value));
     return true;
   }
@@ -212,16 +211,7 @@ export abstract class Acquisition<T, A> implements Waiter {
       this.#end(() => this.#resolve(null));
       return;
     }
-    const { waiting } = this;
-    if (waiting.kind === 'spin') {
-      this.#wait((line) => line.foundBusy(waiting.nextDelayMs()));
-      return;
-    }
-    this.#wait((line) => {
-      line.peekKey = waiting.peekKey ?? '';
-      line.foundTaken(busyMs, waiting.pollMs);
-      line.listenTo(waiting.channel);
-    });
+    this.#wait((line) => line.found(busyMs, this.waiting));
   }
 
   #granted(answer: A, wasInDoubt: boolean): void {
@@ -234,14 +224,8 @@ export abstract class Acquisition<T, A> implements Waiter {
     }
     this.#isInDoubt = false;
     this.#hasAttempted = false;
-    if (this.#line?.hasOthers) this.#line.granted(this.#pollMs());
+    if (this.#line?.hasOthers) this.#line.granted(nextLookMs(this.waiting, this.isShared));
     this.#end(() => this.#resolve(value));
-  }
-
-  /** After what time the next waiter attempts without a wake-up. */
-  #pollMs(): number {
-    const { waiting } = this;
-    return waiting.kind === 'messages' && !this.isShared ? jittered(waiting.pollMs) : 0;
   }
 
   #failed(error: unknown, wasInDoubt: boolean): void {

@@ -24,6 +24,11 @@ export type Waiting =
     }
   | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
+/** After a grant: when the next waiter attempts without a wake-up. */
+export function nextLookMs(waiting: Waiting, isShared: boolean): number {
+  return waiting.kind === 'messages' && !isShared ? jittered(waiting.pollMs) : 0;
+}
+
 export interface Waiter {
   /** Its neighbours, maintained by the line. */
   next: Waiter | undefined;
@@ -205,6 +210,17 @@ export class Line implements Listener, Polled {
   attempting(): void {
     this.#stale = false;
     this.#courtesy?.attempting();
+  }
+
+  /** Others hold it for `busyMs`, negative when unknown. Look again in the way of this waiter. */
+  found(busyMs: number, waiting: Waiting): void {
+    if (waiting.kind === 'spin') {
+      this.foundBusy(waiting.nextDelayMs());
+      return;
+    }
+    this.peekKey = waiting.peekKey ?? '';
+    this.foundTaken(busyMs, waiting.pollMs);
+    this.listenTo(waiting.channel);
   }
 
   /** Look again after this time. */
