@@ -4,15 +4,11 @@
 export { Holdfast } from './client.ts';
 export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
 export type { Permit, PermitOptions, TryPermitOptions } from './counters/permit.ts';
+export type { AcquireOptions, TryAcquireOptions } from './counters/permit-calls.ts';
 export type { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
-export type {
-  AcquireOptions,
-  Semaphore,
-  SetPermitsOptions,
-  TryAcquireOptions,
-  WithPermitOptions,
-} from './counters/semaphore.ts';
+export type { Semaphore, WithPermitOptions } from './counters/semaphore.ts';
+export type { SetPermitsOptions } from './counters/semaphore-counter.ts';
 export type {
   ClusterTarget,
   FixedTarget,

@@ -3,10 +3,10 @@
  */
 
 import type { Clock } from './clock.ts';
+import type { SynchronizerContext } from './counters/counter.ts';
 import { HeldPermits } from './counters/permit.ts';
 import { renewPermits } from './counters/permit-protocol.ts';
 import { SharedLooks } from './counters/shared-look.ts';
-import type { SynchronizerContext } from './counters/synchronizer-context.ts';
 import { withDeadline } from './drivers/deadline.ts';
 import type { Driver } from './drivers/driver.ts';
 import type { Report } from './events.ts';

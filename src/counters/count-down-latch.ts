@@ -5,19 +5,17 @@
  */
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
-import { type Memory, Requests } from '../requests/requests.ts';
 import { Acquisition } from '../runtime/acquire.ts';
 import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import {
   countDownLatchCountDown,
   countDownLatchDelete,
   countDownLatchGetCount,
   countDownLatchTrySetCount,
 } from '../scripts/generated.ts';
+import { Counter, type SynchronizerContext } from './counter.ts';
 import type { SharedLook } from './shared-look.ts';
-import type { SynchronizerContext } from './synchronizer-context.ts';
 
 /** How to wait for a latch. */
 export interface AwaitOptions {
@@ -50,16 +48,12 @@ export function latchFitsCluster(key: string): boolean {
  */
 export class CountDownLatch {
   readonly name: string;
-  readonly #context: SynchronizerContext;
-  readonly #requests: Requests;
-  readonly #key: string;
+  readonly #counter: LatchCounter;
 
   /** @internal */
   constructor(context: SynchronizerContext, name: string) {
     this.name = name;
-    this.#context = context;
-    this.#key = context.wire.rawName(name);
-    this.#requests = new Requests(context, name, this.#key);
+    this.#counter = new LatchCounter(context, 'count-down-latch', name);
   }
 
   /**
@@ -69,10 +63,10 @@ export class CountDownLatch {
    */
   async trySetCount(count: number): Promise<boolean> {
     checkCount(count, 'count', 1);
-    const reply = await this.#requests.change('set the count of', (memory) =>
-      countDownLatchTrySetCount.run(...this.#call(memory, { count })),
-    );
-    if (reply.status === 'set') this.#context.wire.announced(reply.announced);
+    const { requests, keys, wake } = this.#counter;
+    const trySet = this.#counter.once(countDownLatchTrySetCount, keys, { count, ...wake });
+    const reply = await requests.change('set the count of', trySet);
+    this.#counter.changed(reply);
     return reply.status === 'set';
   }
 
@@ -83,16 +77,15 @@ export class CountDownLatch {
    * call takes effect once
    */
   async countDown(): Promise<void> {
-    this.#context.runtime.assertOpen();
-    const reply = await this.#requests.owe('count down', (memory) =>
-      countDownLatchCountDown.run(...this.#call(memory, {})),
-    );
-    if (reply.status === 'opened') this.#context.wire.announced(reply.announced);
+    const { context, requests, keys, wake } = this.#counter;
+    context.runtime.assertOpen();
+    const countDown = this.#counter.once(countDownLatchCountDown, keys, wake);
+    this.#counter.changed(await requests.owe('count down', countDown));
   }
 
   /** The count; 0 when the latch is open or was never closed. */
   async getCount(): Promise<number> {
-    return this.#requests.read('ask for the count of', () => this.#look());
+    return this.#counter.requests.read('ask for the count of', () => this.#counter.look());
   }
 
   /**
@@ -102,18 +95,10 @@ export class CountDownLatch {
    */
   async await(options?: AwaitOptions): Promise<boolean> {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
-    const { runtime, sharedLooks } = this.#context;
-    const line = `count-down-latch ${this.#key}`;
-    const place = {
-      runtime,
-      line,
-      name: this.name,
-      channel: latchChannel(this.#key),
-      look: () => this.#look(),
-    };
-    if (waitMs === 0) return (await new LatchWait(place).take({ waitMs, signal })) !== null;
-    const isOpen = await sharedLooks.among(line, (sharedLook) =>
-      new LatchWait(place, sharedLook).take({ waitMs, signal }),
+    const { context, identity } = this.#counter;
+    if (waitMs === 0) return (await new LatchWait(this.#counter).take({ waitMs, signal })) !== null;
+    const isOpen = await context.sharedLooks.among(identity, (sharedLook) =>
+      new LatchWait(this.#counter, sharedLook).take({ waitMs, signal }),
     );
     // The wake-up may be missing, and the last look may be one poll interval old.
     return isOpen !== null || (await this.getCount()) === 0;
@@ -125,54 +110,50 @@ export class CountDownLatch {
    * @returns false when there was no latch
    */
   async delete(): Promise<boolean> {
-    const reply = await this.#requests.change('delete', (memory) =>
-      countDownLatchDelete.run(...this.#call(memory, {})),
-    );
-    if (reply.status === 'deleted') this.#context.wire.announced(reply.announced);
+    const { requests, keys, wake } = this.#counter;
+    const reply = await requests.change('delete', this.#counter.once(countDownLatchDelete, keys, wake));
+    this.#counter.changed(reply);
     return reply.status === 'deleted';
-  }
-
-  async #look(): Promise<number> {
-    const reply = await countDownLatchGetCount.run(this.#context.wire.driver, { latch: this.#key }, {});
-    return Math.max(0, reply.left);
-  }
-
-  #call<Args>({ answer, rememberMs }: Memory, args: Args) {
-    const { driver, publish } = this.#context.wire;
-    const channel = latchChannel(this.#key);
-    return [driver, { latch: this.#key, answer }, { ...args, publish, channel, rememberMs }] as const;
   }
 }
 
-interface LatchPlace {
-  readonly runtime: Runtime;
-  readonly line: string;
-  readonly name: string;
-  readonly channel: string;
+class LatchCounter extends Counter {
+  get keys(): { latch: string } {
+    return { latch: this.key };
+  }
+
+  /** The command and the channel that wake the waiters. */
+  get wake(): { publish: string; channel: string } {
+    return { publish: this.context.wire.publish, channel: latchChannel(this.key) };
+  }
+
   /** Reads the count. */
-  look(): Promise<number>;
+  async look(): Promise<number> {
+    const reply = await countDownLatchGetCount.run(this.context.wire.driver, this.keys, {});
+    return Math.max(0, reply.left);
+  }
 }
 
 /** One wait for a latch. A look that finds the latch open takes nothing. */
 class LatchWait extends Acquisition<true, number> {
-  readonly #place: LatchPlace;
+  readonly #counter: LatchCounter;
   readonly #sharedLook: SharedLook | undefined;
   readonly #number: number;
   #cameBefore = 0;
 
-  constructor(place: LatchPlace, sharedLook?: SharedLook) {
-    super(place.runtime, place.line);
-    this.#place = place;
+  constructor(counter: LatchCounter, sharedLook?: SharedLook) {
+    super(counter.context.runtime, counter.identity);
+    this.#counter = counter;
     this.#sharedLook = sharedLook;
     this.#number = sharedLook?.came ?? 0;
   }
 
   protected get what(): string {
-    return `wait for "${this.#place.name}"`;
+    return `wait for "${this.#counter.name}"`;
   }
 
   protected get waiting(): Waiting {
-    return { kind: 'messages', channel: this.#place.channel, pollMs: POLL_MS };
+    return { kind: 'messages', channel: this.#counter.wake.channel, pollMs: POLL_MS };
   }
 
   protected override get isShared(): boolean {
@@ -187,7 +168,7 @@ class LatchWait extends Acquisition<true, number> {
   protected attempt(): Promise<number> {
     if (this.#sharedLook?.isServed(this.#number)) return Promise.resolve(0);
     this.#cameBefore = this.#sharedLook?.came ?? 0;
-    return this.#place.look();
+    return this.#counter.look();
   }
 
   protected busyMs(left: number): number | undefined {
@@ -196,7 +177,7 @@ class LatchWait extends Acquisition<true, number> {
 
   protected accept(): true {
     this.#sharedLook?.serve(this.#cameBefore);
-    this.runtime.lines.wake(this.#place.line);
+    this.runtime.lines.wake(this.#counter.identity);
     return true;
   }
 

@@ -6,17 +6,17 @@
  */
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import { Acquisition } from '../runtime/acquire.ts';
 import { assertInTime, type Grant } from '../runtime/lease.ts';
 import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
+import { CounterAcquisition } from './counter-acquisition.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
 
 type Answer = Awaited<ReturnType<PermitProtocol['acquire']>>;
 
-export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
+export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer> {
   readonly #protocol: PermitProtocol;
   readonly #leaseMs: number;
   readonly #ids: readonly string[];
@@ -31,24 +31,15 @@ export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
     leaseMs: number,
     make: (grant: Grant) => T,
   ) {
-    // Small requests do not wait behind large ones: each size has its own line.
-    super(runtime, `${protocol.identity} ${count}`);
+    super(runtime, protocol, count);
     this.#protocol = protocol;
     this.#leaseMs = leaseMs;
     this.#ids = Array.from({ length: count }, newPermitId);
     this.#make = make;
   }
 
-  protected get what(): string {
-    return `acquire ${this.#ids.length} of "${this.#protocol.name}"`;
-  }
-
   protected get waiting(): Waiting {
     return { kind: 'messages', channel: this.#protocol.channel, pollMs: POLL_MS };
-  }
-
-  protected override get isShared(): boolean {
-    return true;
   }
 
   protected override get isBounded(): boolean {
@@ -75,8 +66,6 @@ export class ExpiringPermitAcquisition<T> extends Acquisition<T[], Answer> {
   protected abandon(): void {
     // Retrying is pointless once the lease has ended. A permit without expiry is retried for the full time.
     const forMs = Math.min(this.#leaseMs, UNANSWERED_MS);
-    this.runtime.backgroundRetry.settle(`give back permits of "${this.#protocol.name}"`, forMs, () =>
-      this.#protocol.undo(this.#ids, forMs + LATE_MS),
-    );
+    this.giveBack(() => this.#protocol.undo(this.#ids, forMs + LATE_MS), forMs);
   }
 }

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
-import { endedKey, permitTimeoutKey, semaphoreChannel } from '../keys.ts';
+import { endedKey, permitTimeoutKey } from '../keys.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
@@ -19,6 +19,7 @@ import {
   permitSemaphoreRenew,
   permitSemaphoreUndo,
 } from '../scripts/generated.ts';
+import type { SemaphoreCounter } from './semaphore-counter.ts';
 
 export function newPermitId(): string {
   return randomBytes(16).toString('hex');
@@ -50,31 +51,28 @@ export class PermitProtocol implements TenureProtocol {
   /** Null: messages wake the waiters, and each number of permits has its own line. */
   readonly line = null;
   readonly renew: Renew;
-  readonly channel: string;
-  readonly #wire: Wire;
+  readonly #counter: SemaphoreCounter;
 
-  constructor(wire: Wire, name: string, renew: Renew) {
-    this.name = name;
-    this.key = wire.rawName(name);
-    this.identity = `permit-semaphore ${this.key}`;
+  constructor(counter: SemaphoreCounter, renew: Renew) {
+    this.name = counter.name;
+    this.key = counter.key;
+    this.identity = counter.identity;
     this.renew = renew;
-    this.channel = semaphoreChannel(this.key);
-    this.#wire = wire;
+    this.#counter = counter;
   }
 
   /** The keys that all permits share. */
   get keys(): { permits: string; timeouts: string } {
-    return { permits: this.key, timeouts: permitTimeoutKey(this.key) };
+    return { ...this.#counter.keys, timeouts: permitTimeoutKey(this.key) };
   }
 
-  /** The command and the channel that wake the waiters. */
-  get wake(): { publish: string; channel: string } {
-    return { publish: this.#wire.publish, channel: this.channel };
+  get channel(): string {
+    return this.#counter.wake.channel;
   }
 
   /** How long the tombstone of a permit refuses late attempts and answers repeated releases. */
   get tombstoneMs(): number {
-    return Math.max(LATE_MS, this.#wire.rememberMs);
+    return Math.max(LATE_MS, this.#counter.context.wire.rememberMs);
   }
 
   /** The keys of the tombstones of these permits. */
@@ -83,7 +81,7 @@ export class PermitProtocol implements TenureProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.#wire.grantSender.isOneCommand(this.key);
+    return this.#counter.context.wire.grantSender.isOneCommand(this.key);
   }
 
   /** Takes all of these permits, or says in how many ms the next taken permit expires; -1 when that is unknown. */
@@ -92,8 +90,13 @@ export class PermitProtocol implements TenureProtocol {
     leaseMs: number,
   ): Promise<{ status: 'taken' } | { status: 'short'; remainingMs: number }> {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
-    const args = { leaseMs: leaseArgument(leaseMs), ...this.wake, ids: ids.map(permitBytes) };
-    const reply = await this.#wire.grantSender.permits(this, permitSemaphoreAcquire, keys, args);
+    const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, ids: ids.map(permitBytes) };
+    const reply = await this.#counter.context.wire.grantSender.permits(
+      this,
+      permitSemaphoreAcquire,
+      keys,
+      args,
+    );
     // Only a bug in holdfast could use an id again.
     if (reply.status === 'ended')
       throw new DriverError(`A permit of "${this.name}" is over and was taken again`);
@@ -103,17 +106,17 @@ export class PermitProtocol implements TenureProtocol {
   /** Makes sure that none of these permits is taken, now or later. */
   async undo(ids: readonly string[], rememberMs: number): Promise<void> {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
-    const args = { ...this.wake, rememberMs, ids: ids.map(permitBytes) };
-    const reply = await permitSemaphoreUndo.run(this.#wire.driver, keys, args);
-    if (reply.status === 'returned') this.#wire.announced(reply.announced);
+    const args = { ...this.#counter.wake, rememberMs, ids: ids.map(permitBytes) };
+    const reply = await permitSemaphoreUndo.run(this.#counter.context.wire.driver, keys, args);
+    this.#counter.changed(reply);
   }
 
   /** @param request distinguishes a repeat from another release of the same permit */
   async end(id: string, rememberMs: number, request = id): Promise<'released' | 'lost'> {
     const keys = { ...this.keys, ended: endedKey(this.key, id) };
-    const args = { request, ...this.wake, rememberMs, id: permitBytes(id) };
-    const reply = await permitSemaphoreRelease.run(this.#wire.driver, keys, args);
-    if (reply.status !== 'missing') this.#wire.announced(reply.announced);
+    const args = { request, ...this.#counter.wake, rememberMs, id: permitBytes(id) };
+    const reply = await permitSemaphoreRelease.run(this.#counter.context.wire.driver, keys, args);
+    this.#counter.changed(reply);
     return reply.status === 'released' ? 'released' : 'lost';
   }
 

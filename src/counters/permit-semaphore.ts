@@ -6,7 +6,6 @@
  */
 import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
-import { Requests } from '../requests/requests.ts';
 import type { Grant } from '../runtime/lease.ts';
 import {
   permitSemaphoreCountPermits,
@@ -14,9 +13,8 @@ import {
   permitSemaphoreReleaseAll,
   permitSemaphoreSetPermits,
   permitSemaphoreUpdateLease,
-  semaphoreAddPermits,
-  semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
+import type { SynchronizerContext } from './counter.ts';
 import { ExpiringPermitAcquisition } from './expiring-permit-acquisition.ts';
 import {
   HeldPermit,
@@ -26,10 +24,7 @@ import {
   type TryPermitOptions,
 } from './permit.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
-import type { SynchronizerContext } from './synchronizer-context.ts';
-
-/** Redisson reads a number of permits as a Java `int`. */
-const MOST_PERMITS = 2 ** 31 - 1;
+import { MOST_PERMITS, SemaphoreCounter } from './semaphore-counter.ts';
 
 /** Each permit has an id to send and an expiry to store: a call for more permits would keep the server busy. */
 const MOST_AT_ONCE = 10_000;
@@ -52,18 +47,16 @@ const MOST_AT_ONCE = 10_000;
  */
 export class PermitExpirableSemaphore {
   readonly name: string;
-  readonly #context: SynchronizerContext;
+  readonly #counter: SemaphoreCounter;
   readonly #held: HeldPermits;
   readonly #protocol: PermitProtocol;
-  readonly #requests: Requests;
 
   /** @internal */
   constructor(context: SynchronizerContext, name: string, held: HeldPermits) {
     this.name = name;
-    this.#context = context;
+    this.#counter = new SemaphoreCounter(context, 'permit-semaphore', name);
     this.#held = held;
-    this.#protocol = new PermitProtocol(context.wire, name, held.renew);
-    this.#requests = new Requests(context, name, this.#protocol.key);
+    this.#protocol = new PermitProtocol(this.#counter, held.renew);
   }
 
   /**
@@ -126,7 +119,7 @@ export class PermitExpirableSemaphore {
   async tryRelease(id: string): Promise<boolean>;
   async tryRelease(ids: readonly string[]): Promise<number>;
   async tryRelease(given: string | readonly string[]): Promise<boolean | number> {
-    const { runtime, numbers } = this.#context;
+    const { runtime, numbers } = this.#counter.context;
     if (Array.isArray(given)) {
       const ids = given.map(checkPermitId);
       runtime.assertOpen();
@@ -150,19 +143,14 @@ export class PermitExpirableSemaphore {
   async updateLease(id: string, leaseMs: number): Promise<boolean> {
     checkPermitId(id);
     checkPermitLeaseMs(leaseMs);
-    const { runtime, wire } = this.#context;
+    const { runtime } = this.#counter.context;
     runtime.assertOpen();
     const sentAt = runtime.leaseClock.sendTime();
     const changed = this.#held.find(this.#protocol, id)?.leaseChanging(sentAt, leaseMs);
-    const args = { leaseMs: leaseArgument(leaseMs), ...this.#protocol.wake, id: permitBytes(id) };
-    const { status } = await this.#requests.change(
+    const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, id: permitBytes(id) };
+    const { status } = await this.#counter.requests.change(
       'change the lease of a permit of',
-      ({ answer, rememberMs }) =>
-        permitSemaphoreUpdateLease.run(
-          wire.driver,
-          { ...this.#protocol.keys, answer },
-          { ...args, rememberMs },
-        ),
+      this.#counter.once(permitSemaphoreUpdateLease, this.#protocol.keys, args),
     );
     changed?.(status === 'updated');
     return status === 'updated';
@@ -174,9 +162,10 @@ export class PermitExpirableSemaphore {
    * @throws NotHeldError when the permit is not taken, or its lease has ended
    */
   async getLeaseMs(id: string): Promise<number> {
-    const args = { ...this.#protocol.wake, id: permitBytes(checkPermitId(id)) };
-    const reply = await this.#requests.read('ask for the lease of a permit of', () =>
-      permitSemaphoreGetLease.run(this.#context.wire.driver, this.#protocol.keys, args),
+    const { context, requests, wake } = this.#counter;
+    const args = { ...wake, id: permitBytes(checkPermitId(id)) };
+    const reply = await requests.read('ask for the lease of a permit of', () =>
+      permitSemaphoreGetLease.run(context.wire.driver, this.#protocol.keys, args),
     );
     if (reply.status === 'missing') throw this.#notHeld(id);
     return reply.status === 'permanent' ? -1 : reply.remainingMs;
@@ -187,42 +176,20 @@ export class PermitExpirableSemaphore {
    *
    * @returns false when the number is set already; it stays as it is
    */
-  async trySetPermits(permits: number): Promise<boolean> {
-    const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { wire } = this.#context;
-    const args = { count, ttlMs: 0, ...this.#protocol.wake };
-    const reply = await this.#requests.change('set permits of', ({ answer, rememberMs }) =>
-      semaphoreTrySetPermits.run(
-        wire.driver,
-        { permits: this.#protocol.key, answer },
-        { ...args, rememberMs },
-      ),
-    );
-    if (reply.status === 'set') wire.announced(reply.announced);
-    return reply.status === 'set';
+  trySetPermits(permits: number): Promise<boolean> {
+    return this.#counter.trySetPermits(permits);
   }
 
   /** Sets the total of free and taken permits; if reduced, the number of free permits may be below 0 for a while. */
   async setPermits(permits: number): Promise<void> {
-    const args = { count: checkCount(permits, 'permits', 0, MOST_PERMITS), ...this.#protocol.wake };
-    const { wire } = this.#context;
-    const reply = await this.#requests.change('set permits of', ({ answer, rememberMs }) =>
-      permitSemaphoreSetPermits.run(wire.driver, { ...this.#protocol.keys, answer }, { ...args, rememberMs }),
-    );
-    if (reply.status === 'set') wire.announced(reply.announced);
+    const args = { count: checkCount(permits, 'permits', 0, MOST_PERMITS), ...this.#counter.wake };
+    const set = this.#counter.once(permitSemaphoreSetPermits, this.#protocol.keys, args);
+    this.#counter.changed(await this.#counter.requests.change('set permits of', set));
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
-  async addPermits(permits: number): Promise<void> {
-    const args = {
-      count: checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS),
-      ...this.#protocol.wake,
-    };
-    const { wire } = this.#context;
-    const { announced } = await this.#requests.change('add permits to', ({ answer, rememberMs }) =>
-      semaphoreAddPermits.run(wire.driver, { permits: this.#protocol.key, answer }, { ...args, rememberMs }),
-    );
-    wire.announced(announced);
+  addPermits(permits: number): Promise<void> {
+    return this.#counter.addPermits(permits);
   }
 
   /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
@@ -242,9 +209,9 @@ export class PermitExpirableSemaphore {
   }
 
   async #count(): Promise<{ exists: boolean; free: number; taken: number }> {
-    const { driver } = this.#context.wire;
-    const reply = await this.#requests.read('count permits of', () =>
-      permitSemaphoreCountPermits.run(driver, this.#protocol.keys, this.#protocol.wake),
+    const { context, requests, wake } = this.#counter;
+    const reply = await requests.read('count permits of', () =>
+      permitSemaphoreCountPermits.run(context.wire.driver, this.#protocol.keys, wake),
     );
     const exists = reply.status === 'permits';
     return { exists, free: exists ? reply.free : 0, taken: reply.taken };
@@ -258,7 +225,7 @@ export class PermitExpirableSemaphore {
   }
 
   async #take(count: number, waitMs: number, { leaseMs, signal }: PermitOptions): Promise<Permit[] | null> {
-    const { runtime } = this.#context;
+    const { runtime } = this.#counter.context;
     const isRenewed = leaseMs === undefined;
     const hold = (grant: Grant): Permit =>
       new HeldPermit(runtime, this.#held, this.#protocol, grant, isRenewed);
@@ -270,26 +237,19 @@ export class PermitExpirableSemaphore {
   }
 
   async #releaseAll(ids: readonly string[]): Promise<number> {
-    const { wire } = this.#context;
     const leaving = ids.map((id) => this.#held.find(this.#protocol, id)?.leaving());
     const tell = (isReleased: boolean) => {
       for (const left of leaving) left?.(isReleased);
     };
-    const args = {
-      ...this.#protocol.wake,
-      tombstoneMs: this.#protocol.tombstoneMs,
-      ids: ids.map(permitBytes),
-    };
+    const { tombstoneMs, keys } = this.#protocol;
+    const args = { ...this.#counter.wake, tombstoneMs, ids: ids.map(permitBytes) };
     const ended = this.#protocol.endedKeys(ids);
+    const releaseAll = this.#counter.once(permitSemaphoreReleaseAll, { ...keys, ended }, args);
     try {
-      const reply = await this.#requests.owe('release permits of', ({ answer, rememberMs }) => {
-        const keys = { ...this.#protocol.keys, answer, ended };
-        return permitSemaphoreReleaseAll.run(wire.driver, keys, { ...args, rememberMs });
-      });
+      const reply = await this.#counter.requests.owe('release permits of', releaseAll);
       tell(reply.status === 'released');
-      if (reply.status === 'refused') return 0;
-      wire.announced(reply.announced);
-      return reply.count;
+      this.#counter.changed(reply);
+      return reply.status === 'refused' ? 0 : reply.count;
     } catch (error) {
       // These permits may have been given back, or soon will be: their holders must not rely on them any more.
       tell(error instanceof OutcomeUnknownError);

@@ -5,7 +5,6 @@
  */
 import { OptionError } from '../errors.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
-import { type Memory, Requests } from '../requests/requests.ts';
 import {
   rateLimiterAvailablePermits,
   rateLimiterGetConfig,
@@ -13,9 +12,9 @@ import {
   rateLimiterSetRate,
   rateLimiterTrySetRate,
 } from '../scripts/generated.ts';
-import { RateAcquisition, type RatePlace, rateKeys, unsetError } from './rate-acquisition.ts';
-import type { AcquireOptions, TryAcquireOptions } from './semaphore.ts';
-import type { SynchronizerContext } from './synchronizer-context.ts';
+import type { SynchronizerContext } from './counter.ts';
+import { type AcquireOptions, PermitCalls, type TryAcquireOptions } from './permit-calls.ts';
+import { RateAcquisition, RateCounter, unsetError } from './rate-acquisition.ts';
 
 /** An entry of the history stores the number of permits in four bytes. */
 const MOST_PERMITS = 2 ** 32 - 1;
@@ -52,20 +51,19 @@ export interface RateConfig extends RateOptions {
  */
 export class RateLimiter {
   readonly name: string;
-  readonly #context: SynchronizerContext;
-  readonly #requests: Requests;
-  readonly #place: RatePlace;
+  readonly #counter: RateCounter;
+  readonly #calls: PermitCalls;
 
   /** @internal */
   constructor(context: SynchronizerContext, clientId: string, name: string) {
     this.name = name;
-    this.#context = context;
-    const key = context.wire.rawName(name);
-    this.#requests = new Requests(context, name, key);
-    const wakeWaiters = () => this.#wakeWaiters();
-    // Small requests do not wait behind large ones: each size has its own line.
-    const lineFor = (count: number | '') => `rate limiter ${key} ${count}`;
-    this.#place = { context, name, key, keys: rateKeys(key, clientId), lineFor, wakeWaiters };
+    const counter = new RateCounter(context, clientId, name);
+    this.#counter = counter;
+    this.#calls = new PermitCalls(
+      context.runtime,
+      MOST_PERMITS,
+      (count) => new RateAcquisition(counter, count),
+    );
   }
 
   /**
@@ -75,10 +73,10 @@ export class RateLimiter {
    */
   async trySetRate(options: RateOptions): Promise<boolean> {
     const rate = checkRate(options);
-    const { status } = await this.#requests.change('set the rate of', (memory) =>
-      rateLimiterTrySetRate.run(...this.#call(memory, rate)),
-    );
-    if (status === 'set') this.#wakeWaiters();
+    const { requests, keys } = this.#counter;
+    const trySet = this.#counter.once(rateLimiterTrySetRate, keys, rate);
+    const { status } = await requests.change('set the rate of', trySet);
+    if (status === 'set') this.#counter.wakeWaiters();
     return status === 'set';
   }
 
@@ -88,10 +86,9 @@ export class RateLimiter {
    */
   async setRate(options: RateOptions): Promise<void> {
     const rate = checkRate(options);
-    await this.#requests.change('set the rate of', (memory) =>
-      rateLimiterSetRate.run(...this.#call(memory, rate)),
-    );
-    this.#wakeWaiters();
+    const { requests, keys } = this.#counter;
+    await requests.change('set the rate of', this.#counter.once(rateLimiterSetRate, keys, rate));
+    this.#counter.wakeWaiters();
   }
 
   /**
@@ -100,12 +97,8 @@ export class RateLimiter {
    * @throws the reason of `signal`; an aborted call takes nothing
    * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
    */
-  async acquire(permits = 1, options?: AcquireOptions): Promise<void> {
-    const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { signal } = checkOptions('acquirePermits', options);
-    if (!(await this.#take(count, Number.POSITIVE_INFINITY, signal))) {
-      throw new Error('a wait without a limit ended');
-    }
+  acquire(permits = 1, options?: AcquireOptions): Promise<void> {
+    return this.#calls.acquire(permits, options);
   }
 
   /**
@@ -121,10 +114,8 @@ export class RateLimiter {
    *
    * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
    */
-  async tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
-    const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { signal, waitMs = 0 } = checkOptions('tryAcquirePermits', options);
-    return this.#take(count, waitMs, signal);
+  tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
+    return this.#calls.tryAcquire(permits, options);
   }
 
   /**
@@ -135,20 +126,20 @@ export class RateLimiter {
    */
   async release(permits = 1): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    this.#context.runtime.assertOpen();
+    const { context, requests, keys } = this.#counter;
+    context.runtime.assertOpen();
     if (count === 0) return;
-    const { status } = await this.#requests.owe('release', (memory) =>
-      rateLimiterRelease.run(...this.#call(memory, { count })),
-    );
+    const release = this.#counter.once(rateLimiterRelease, keys, { count });
+    const { status } = await requests.owe('release', release);
     if (status === 'unset') throw unsetError(this.name);
-    this.#wakeWaiters();
+    this.#counter.wakeWaiters();
   }
 
   /** How many permits are free now. */
   async availablePermits(): Promise<number> {
-    const { driver } = this.#context.wire;
-    const reply = await this.#requests.read('ask for permits of', () =>
-      rateLimiterAvailablePermits.run(driver, this.#place.keys, {}),
+    const { context, requests, keys } = this.#counter;
+    const reply = await requests.read('ask for permits of', () =>
+      rateLimiterAvailablePermits.run(context.wire.driver, keys, {}),
     );
     if (reply.status === 'unset') throw unsetError(this.name);
     return reply.count;
@@ -156,32 +147,13 @@ export class RateLimiter {
 
   /** The configuration of the limiter; null when it has no rate. */
   async getConfig(): Promise<RateConfig | null> {
-    const { driver } = this.#context.wire;
-    const reply = await this.#requests.read('ask for the rate of', () =>
-      rateLimiterGetConfig.run(driver, { config: this.#place.key }, {}),
+    const { context, requests, key } = this.#counter;
+    const reply = await requests.read('ask for the rate of', () =>
+      rateLimiterGetConfig.run(context.wire.driver, { config: key }, {}),
     );
     if (reply.status === 'unset') return null;
     const { rate, intervalMs, keepAliveMs } = reply;
     return { mode: reply.mode === '1' ? 'perClient' : 'overall', rate, intervalMs, keepAliveMs };
-  }
-
-  async #take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    this.#context.runtime.assertOpen();
-    signal?.throwIfAborted();
-    if (count === 0) return true;
-    const granted = await new RateAcquisition(this.#place, count).take({ waitMs, signal });
-    if (granted instanceof Error) throw granted;
-    return granted !== null;
-  }
-
-  /** The waiters of this process look at once. Those of other processes get no message and look after their pause. */
-  #wakeWaiters(): void {
-    this.#context.runtime.lines.wakeAll(this.#place.lineFor(''));
-  }
-
-  #call<Args>({ answer, rememberMs }: Memory, args: Args) {
-    const { driver } = this.#context.wire;
-    return [driver, { ...this.#place.keys, answer }, { ...args, rememberMs }] as const;
   }
 }
 

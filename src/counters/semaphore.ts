@@ -5,42 +5,20 @@
  * counts exactly once. `permit-acquisition.ts` makes the attempts of one caller.
  */
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
-import { semaphoreChannel } from '../keys.ts';
 import type { Link } from '../linked-list.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
-import { type Memory, Requests } from '../requests/requests.ts';
+import type { Memory } from '../requests/requests.ts';
 import type { Interruptible } from '../runtime/runtime.ts';
 import {
-  semaphoreAddPermits,
   semaphoreAvailablePermits,
   semaphoreDrainPermits,
   semaphoreRelease,
   semaphoreReleaseIfExists,
-  semaphoreTrySetPermits,
 } from '../scripts/generated.ts';
+import type { SynchronizerContext } from './counter.ts';
 import { PermitAcquisition } from './permit-acquisition.ts';
-import type { SynchronizerContext } from './synchronizer-context.ts';
-
-/** Redisson reads a number of permits as a Java `int`. */
-const MOST_PERMITS = 2 ** 31 - 1;
-
-/** How to wait for permits. */
-export interface AcquireOptions {
-  /** Stops the waiting; the call rejects with the signal's reason and takes nothing. */
-  signal?: AbortSignal | undefined;
-}
-
-/** How to set the permits of a semaphore. */
-export interface SetPermitsOptions {
-  /** The semaphore expires after this time; default: never. */
-  ttlMs?: number | undefined;
-}
-
-/** How to try to take permits. */
-export interface TryAcquireOptions extends AcquireOptions {
-  /** How long to wait at most; 0, the default, tries once. */
-  waitMs?: number | undefined;
-}
+import { type AcquireOptions, PermitCalls, type TryAcquireOptions } from './permit-calls.ts';
+import { MOST_PERMITS, SemaphoreCounter, type SetPermitsOptions } from './semaphore-counter.ts';
 
 /** How to take permits for some work. */
 export interface WithPermitOptions extends AcquireOptions {
@@ -64,16 +42,19 @@ export interface WithPermitOptions extends AcquireOptions {
  */
 export class Semaphore {
   readonly name: string;
-  readonly #context: SynchronizerContext;
-  readonly #requests: Requests;
-  readonly #key: string;
+  readonly #counter: SemaphoreCounter;
+  readonly #calls: PermitCalls;
 
   /** @internal */
   constructor(context: SynchronizerContext, name: string) {
     this.name = name;
-    this.#context = context;
-    this.#key = context.wire.rawName(name);
-    this.#requests = new Requests(context, name, this.#key);
+    const counter = new SemaphoreCounter(context, 'semaphore', name);
+    this.#counter = counter;
+    this.#calls = new PermitCalls(
+      context.runtime,
+      MOST_PERMITS,
+      (count) => new PermitAcquisition(counter, count),
+    );
   }
 
   /**
@@ -82,14 +63,8 @@ export class Semaphore {
    * @param options `ttlMs`: the semaphore expires after this time; default: never
    * @returns false when the number is set already; it stays as it is
    */
-  async trySetPermits(permits: number, options?: SetPermitsOptions): Promise<boolean> {
-    const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { ttlMs = 0 } = checkOptions('setPermits', options);
-    const reply = await this.#requests.change('set permits of', (memory) =>
-      semaphoreTrySetPermits.run(...this.#call(memory, { count, ttlMs })),
-    );
-    if (reply.status === 'set') this.#context.wire.announced(reply.announced);
-    return reply.status === 'set';
+  trySetPermits(permits: number, options?: SetPermitsOptions): Promise<boolean> {
+    return this.#counter.trySetPermits(permits, options);
   }
 
   /**
@@ -97,12 +72,8 @@ export class Semaphore {
    *
    * @throws the reason of `signal`; an aborted call takes nothing
    */
-  async acquire(permits = 1, options?: AcquireOptions): Promise<void> {
-    const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { signal } = checkOptions('acquirePermits', options);
-    if (!(await this.#take(count, Number.POSITIVE_INFINITY, signal))) {
-      throw new Error('a wait without a limit ended');
-    }
+  acquire(permits = 1, options?: AcquireOptions): Promise<void> {
+    return this.#calls.acquire(permits, options);
   }
 
   /**
@@ -118,10 +89,8 @@ export class Semaphore {
    * }
    * ```
    */
-  async tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
-    const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { signal, waitMs = 0 } = checkOptions('tryAcquirePermits', options);
-    return this.#take(count, waitMs, signal);
+  tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
+    return this.#calls.tryAcquire(permits, options);
   }
 
   /**
@@ -132,12 +101,11 @@ export class Semaphore {
    */
   async release(permits = 1): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    this.#context.runtime.assertOpen();
+    const { context, requests, keys, wake } = this.#counter;
+    context.runtime.assertOpen();
     if (count === 0) return;
-    const { announced } = await this.#requests.owe('release', (memory) =>
-      semaphoreRelease.run(...this.#call(memory, { count })),
-    );
-    this.#context.wire.announced(announced);
+    const release = this.#counter.once(semaphoreRelease, keys, { count, ...wake });
+    this.#counter.changed(await requests.owe('release', release));
   }
 
   /**
@@ -148,34 +116,29 @@ export class Semaphore {
    */
   async releaseIfExists(permits = 1): Promise<boolean> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    this.#context.runtime.assertOpen();
+    const { context, requests } = this.#counter;
+    context.runtime.assertOpen();
     if (count === 0) return false;
-    return this.#requests.owe('release', (memory) => this.#releaseIfExists(count, memory));
+    return requests.owe('release', (memory) => this.#releaseIfExists(count, memory));
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
-  async addPermits(permits: number): Promise<void> {
-    const count = checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS);
-    const { announced } = await this.#requests.change('add permits to', (memory) =>
-      semaphoreAddPermits.run(...this.#call(memory, { count })),
-    );
-    this.#context.wire.announced(announced);
+  addPermits(permits: number): Promise<void> {
+    return this.#counter.addPermits(permits);
   }
 
   /** Takes all free permits and returns how many they were. */
   async drainPermits(): Promise<number> {
-    const { driver } = this.#context.wire;
-    const { count } = await this.#requests.change('drain permits of', ({ answer, rememberMs }) =>
-      semaphoreDrainPermits.run(driver, { permits: this.#key, answer }, { rememberMs }),
-    );
-    return count;
+    const { requests, keys } = this.#counter;
+    const drain = this.#counter.once(semaphoreDrainPermits, keys, {});
+    return (await requests.change('drain permits of', drain)).count;
   }
 
   /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
   async availablePermits(): Promise<number> {
-    const { driver } = this.#context.wire;
-    const { count } = await this.#requests.read('ask for permits of', () =>
-      semaphoreAvailablePermits.run(driver, { permits: this.#key }, {}),
+    const { context, requests, keys } = this.#counter;
+    const { count } = await requests.read('ask for permits of', () =>
+      semaphoreAvailablePermits.run(context.wire.driver, keys, {}),
     );
     return count;
   }
@@ -192,18 +155,19 @@ export class Semaphore {
     const { permits = 1, waitMs, signal } = checkOptions('withPermit', options);
     if (typeof work !== 'function') throw new OptionError('withPermit needs a function to run');
     const count = checkCount(permits, 'permits', 1, MOST_PERMITS);
-    const { runtime } = this.#context;
+    const { context, requests } = this.#counter;
+    const { runtime } = context;
     let closed: unknown;
     // Permits have no lease: those not given back before the connection closes are lost.
     const interrupt = (reason: unknown) => {
       closed = reason;
-      this.#requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
+      requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
     };
     // A closing client waits until it is known whether there are permits to give back.
     runtime.backgroundRetry.began();
     let place: Link<Interruptible>;
     try {
-      if (!(await this.#take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
+      if (!(await this.#calls.take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
         throw new AcquireTimeoutError(this.name, waitMs ?? 0);
       }
       if (runtime.closed !== undefined) interrupt(undefined);
@@ -224,33 +188,21 @@ export class Semaphore {
 
   /** Never throws: a failed release must not hide the outcome of the work. */
   async #giveBack(count: number): Promise<void> {
+    const { context, requests } = this.#counter;
     try {
-      await this.#requests.owe('release', (memory) => this.#releaseIfExists(count, memory), {
+      await requests.owe('release', (memory) => this.#releaseIfExists(count, memory), {
         evenIfNotRun: true,
       });
     } catch (error) {
-      this.#context.runtime.report('error', { error, during: `release "${this.name}"` });
+      context.runtime.report('error', { error, during: `release "${this.name}"` });
     }
   }
 
   async #releaseIfExists(count: number, memory: Memory): Promise<boolean> {
-    const reply = await semaphoreReleaseIfExists.run(...this.#call(memory, { count }));
-    if (reply.status === 'released') this.#context.wire.announced(reply.announced);
+    const { keys, wake } = this.#counter;
+    const release = this.#counter.once(semaphoreReleaseIfExists, keys, { count, ...wake });
+    const reply = await release(memory);
+    this.#counter.changed(reply);
     return reply.status === 'released';
-  }
-
-  async #take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { name } = this;
-    this.#context.runtime.assertOpen();
-    signal?.throwIfAborted();
-    if (count === 0) return true;
-    const place = { context: this.#context, requests: this.#requests, name, key: this.#key };
-    return (await new PermitAcquisition(place, count).take({ waitMs, signal })) !== null;
-  }
-
-  #call<Args>({ answer, rememberMs }: Memory, args: Args) {
-    const { driver, publish } = this.#context.wire;
-    const channel = semaphoreChannel(this.#key);
-    return [driver, { permits: this.#key, answer }, { ...args, publish, channel, rememberMs }] as const;
   }
 }

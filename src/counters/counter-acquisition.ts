@@ -1,0 +1,52 @@
+/**
+ * One call that acquires a number of permits: what semaphores and rate limiters have in common.
+ *
+ * Subclasses say how to attempt and how to undo an attempt. The undo runs in the background until the server answers.
+ */
+import { DriverError } from '../errors.ts';
+import { UNANSWERED_MS } from '../requests/answers.ts';
+import { Acquisition } from '../runtime/acquire.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+
+/** What an acquisition needs to know of its counter. */
+interface Acquired {
+  readonly name: string;
+  readonly identity: string;
+}
+
+/**
+ * The line of the callers that wait for this many permits; for '', the prefix of all these lines. Small requests do
+ * not wait behind large ones: each size has its own line.
+ */
+export function lineFor({ identity }: Acquired, count: number | ''): string {
+  return `${identity} ${count}`;
+}
+
+export abstract class CounterAcquisition<T, A> extends Acquisition<T, A> {
+  protected readonly count: number;
+  readonly #name: string;
+
+  constructor(runtime: Runtime, counter: Acquired, count: number) {
+    super(runtime, lineFor(counter, count));
+    this.count = count;
+    this.#name = counter.name;
+  }
+
+  protected get what(): string {
+    return `acquire ${this.count} of "${this.#name}"`;
+  }
+
+  protected override get isShared(): boolean {
+    return true;
+  }
+
+  /** Undoes attempts in the background; `undo` is repeated for at most this time. */
+  protected giveBack(undo: () => Promise<void>, forMs = UNANSWERED_MS): void {
+    this.runtime.backgroundRetry.settle(`give back permits of "${this.#name}"`, forMs, undo);
+  }
+
+  /** The server says that the attempt was given up. Only a bug in holdfast could repeat it. */
+  protected repeated(): DriverError {
+    return new DriverError(`An attempt to take "${this.#name}" is over and was repeated`);
+  }
+}

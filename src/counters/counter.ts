@@ -1,0 +1,52 @@
+/**
+ * One counter on the server: where it is, and how a request changes it once.
+ *
+ * Every semaphore, latch and rate limiter has a counter. Their files say which scripts to run.
+ */
+import { type Memory, type RequestContext, Requests } from '../requests/requests.ts';
+import type { Wire } from '../requests/wire.ts';
+import type { Script } from '../scripts/script.ts';
+import type { SharedLooks } from './shared-look.ts';
+
+/** What all synchronizers of a client share. */
+export interface SynchronizerContext extends RequestContext {
+  readonly wire: Wire;
+  readonly sharedLooks: SharedLooks;
+}
+
+export class Counter {
+  readonly context: SynchronizerContext;
+  readonly name: string;
+  readonly key: string;
+  /** Distinguishes this counter from all others of the client. */
+  readonly identity: string;
+  readonly requests: Requests;
+
+  constructor(context: SynchronizerContext, kind: string, name: string) {
+    this.context = context;
+    this.name = name;
+    this.key = context.wire.rawName(name);
+    this.identity = `${kind} ${this.key}`;
+    this.requests = new Requests(context, name, this.key);
+  }
+
+  /** A request that runs this script, and tells it where to remember the answer, and for how long. */
+  once<
+    Keys extends { answer: string },
+    Args extends { rememberMs: number },
+    Reply extends { status: string },
+  >(
+    script: Script<Keys, Args, Reply>,
+    keys: Omit<Keys, 'answer'>,
+    args: Omit<Args, 'rememberMs'>,
+  ): (memory: Memory) => Promise<Reply> {
+    const { driver } = this.context.wire;
+    return ({ answer, rememberMs }) =>
+      script.run(driver, { ...keys, answer } as Keys, { ...args, rememberMs } as Args);
+  }
+
+  /** To be called with the reply to a change, which may say whether the server accepted the wake-up. */
+  changed(reply: { readonly status: string; readonly announced?: number }): void {
+    if (reply.announced !== undefined) this.context.wire.announced(reply.announced);
+  }
+}
