@@ -4,13 +4,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CountDownLatch, Holdfast } from '../../src/index.ts';
+import type { CountDownLatch } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/support/context.ts';
-import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { runs } from './support/runs.ts';
+import { agree, stepsWith, who } from './support/steps.ts';
+import { sendAway } from './support/waiters.ts';
 
 interface Model {
   count: number;
@@ -29,8 +27,6 @@ interface Real {
   readonly waiters: Waiter[];
 }
 
-type Step = fc.AsyncCommand<Model, Real>;
-
 const channelOf = (name: string) => `redisson_countdownlatch__channel__{${name}}`;
 
 async function check(model: Model, real: Real): Promise<void> {
@@ -45,23 +41,8 @@ async function check(model: Model, real: Real): Promise<void> {
   model.waiters = waiters.length;
 }
 
-function step(
-  name: string,
-  run: (model: Model, real: Real) => Promise<void>,
-  can = (_model: Model) => true,
-): Step {
-  return {
-    toString: () => name,
-    check: can,
-    run: async (model, real) => {
-      await run(model, real);
-      await check(model, real);
-    },
-  };
-}
-
+const step = stepsWith(check);
 const ours = (real: Real, who: number) => real.latches[who] as CountDownLatch;
-const who = fc.integer({ min: 0, max: 1 });
 
 const STEPS = [
   fc.tuple(who, fc.integer({ min: 1, max: 4 })).map(([by, count]) =>
@@ -135,25 +116,18 @@ const STEPS = [
 ];
 
 describe('the count-down latch and its model', () => {
-  it('agree', async () => {
-    const raw = await openShared();
-    const { url } = sharedServer();
-    const clients = [closedAtEnd(await Holdfast.connect(url)), closedAtEnd(await Holdfast.connect(url))];
-    const run = async (steps: Iterable<Step>) => {
-      const name = randomName('model');
-      const latches = clients.map((each) => each.getCountDownLatch(name));
-      const real: Real = { raw, name, latches, waiters: [] };
-      try {
-        await fc.asyncModelRun(() => ({ model: { count: 0, waiters: 0 }, real }), steps);
-      } finally {
-        for (const { giveUp } of real.waiters) giveUp.abort(new Error('over'));
+  it('agree', () =>
+    agree<Model, Real>({
+      steps: STEPS,
+      maxCommands: 30,
+      many: 60,
+      begin: ({ raw, name, clients }) => ({
+        model: { count: 0, waiters: 0 },
+        real: { raw, name, latches: clients.map((each) => each.getCountDownLatch(name)), waiters: [] },
+      }),
+      end: async ({ raw, name, waiters }) => {
+        sendAway(waiters);
         await raw.command('DEL', name);
-      }
-    };
-    await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30 }), run), {
-      numRuns: runs(60),
-      interruptAfterTimeLimit: 12_000,
-      endOnFailure: true,
-    });
-  });
+      },
+    }));
 });

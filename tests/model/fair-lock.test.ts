@@ -17,6 +17,7 @@ import { randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
 import { heardOn, rawDriver } from '../lua/support/script-bench.ts';
 import { runs } from './support/runs.ts';
+import { stepsWith } from './support/steps.ts';
 
 /** Longer than any run takes, so that nobody's time is over within one. */
 const LEASE_MS = 600_000;
@@ -97,16 +98,7 @@ function callHead(model: Model): void {
 
 type Step = fc.AsyncCommand<Model, Real, false>;
 
-function step(title: string, run: (model: Model, real: Real) => Promise<void>): Step {
-  return {
-    check: () => true,
-    run: async (model, real) => {
-      await run(model, real);
-      await check(model, real);
-    },
-    toString: () => title,
-  };
-}
+const step = stepsWith(check);
 
 /** One of ours asks, waiting or not, once or delivered twice. */
 function asking(owner: string, isWaiting: boolean, deliveries: number): Step {

@@ -3,12 +3,13 @@
  * whatever becomes of the last token, every new hold has a higher one and every re-entry the same.
  */
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type FencedHold, type FencedLock, Holdfast, type Owner } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import type { FencedHold, FencedLock, Holdfast, Owner } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { openShared } from '../harness/servers.ts';
 import { runs } from './support/runs.ts';
+import { stepsWith, twoClients } from './support/steps.ts';
 
 const OURS = ['a1', 'a2', 'b1', 'b2'];
 const JAVA = 'java';
@@ -63,20 +64,7 @@ async function check(model: Model, real: Real): Promise<void> {
 
 type Step = fc.AsyncCommand<Model, Real, false>;
 
-function step(
-  title: string,
-  run: (model: Model, real: Real) => Promise<void>,
-  applies: (model: Readonly<Model>) => boolean = () => true,
-): Step {
-  return {
-    check: applies,
-    run: async (model, real) => {
-      await run(model, real);
-      await check(model, real);
-    },
-    toString: () => title,
-  };
-}
+const step = stepsWith(check);
 
 /** The hold on the server has ended without its owner's doing. */
 function lose(model: Model): void {
@@ -185,7 +173,7 @@ const javaLeaving = step(
 const anOwner = fc.constantFrom(...OURS);
 
 /** @param losses what may become of the last token: the clock makes up for one of them at a time */
-function stepsWith(losses: Step) {
+function commandsWith(losses: Step) {
   return fc.commands<Model, Real, false>(
     [
       anOwner.map(taking),
@@ -209,9 +197,7 @@ describe('the fenced lock and its model', () => {
     { title: 'the last token is ahead of the clock', losses: runningAhead },
   ])('agree after every step of any sequence, though $title', { timeout: 60_000 }, async ({ losses }) => {
     const raw = await openShared();
-    const { url } = sharedServer();
-    const clients = [await Holdfast.connect(url), await Holdfast.connect(url)];
-    onTestFinished(() => Promise.all(clients.map((client) => client.close())).then(() => undefined));
+    const clients = await twoClients();
     const names: string[] = [];
     const setup = (): { model: Model; real: Real } => {
       const name = randomName();
@@ -225,7 +211,7 @@ describe('the fenced lock and its model', () => {
       };
     };
     await fc.assert(
-      fc.asyncProperty(stepsWith(losses), (commands) => fc.asyncModelRun(setup, commands)),
+      fc.asyncProperty(commandsWith(losses), (commands) => fc.asyncModelRun(setup, commands)),
       { numRuns: runs(50) },
     );
     await raw.command('DEL', ...(names as [string, ...string[]]));

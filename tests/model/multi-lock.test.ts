@@ -4,12 +4,13 @@
  * force spoils what it is part of, and nothing else.
  */
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { Holdfast, type Lock, type Owner } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import type { Holdfast, Lock, Owner } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { openShared } from '../harness/servers.ts';
 import { runs } from './support/runs.ts';
+import { twoClients } from './support/steps.ts';
 
 /** A lock, and the client that it is spoken to through: 0 or 1. */
 interface Member {
@@ -189,8 +190,7 @@ const commands = fc.commands([step(Take), step(Take), step(Leave), step(Leave), 
 describe('multi lock against its model', () => {
   it('answers and keeps what the model does', async () => {
     const raw = await openShared();
-    const clients = [await Holdfast.connect(sharedServer().url), await Holdfast.connect(sharedServer().url)];
-    onTestFinished(() => Promise.all(clients.map((client) => client.close())).then(() => undefined));
+    const clients = await twoClients();
     const setup = (): { model: Model; real: Real } => {
       const owners = new Map(
         PEOPLE.map((person) => [person, (clients[clientOf(person)] as Holdfast).owner()]),

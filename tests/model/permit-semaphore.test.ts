@@ -6,43 +6,36 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Holdfast, NotHeldError, type Permit, type PermitExpirableSemaphore } from '../../src/index.ts';
+import { NotHeldError, type Permit, type PermitExpirableSemaphore } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/support/context.ts';
 import { rejection } from '../behaviour/support/moments.ts';
-import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { runs } from './support/runs.ts';
+import { agree, stepsWith, who } from './support/steps.ts';
+import {
+  type ModelWithWaiters,
+  sendAway,
+  serve,
+  takenBy,
+  type Waiter,
+  waitingSteps,
+} from './support/waiters.ts';
 
 const PERMANENT = 922_337_203_685_477;
 /** Long enough never to end within a run. */
 const LONG_MS = 600_000;
 
-interface Model {
-  /** How many are free; null when there is no semaphore. */
-  free: number | null;
+interface Model extends ModelWithWaiters {
   /** By id: whether it ends. */
   taken: Map<string, 'timed' | 'permanent'>;
-  waiters: number;
-}
-
-interface Waiter {
-  readonly count: number;
-  readonly giveUp: AbortController;
-  permits: Permit[];
-  state: 'waiting' | 'taken' | 'gone';
 }
 
 interface Real {
   readonly raw: RawConnection;
   readonly name: string;
   readonly semaphores: readonly PermitExpirableSemaphore[];
-  readonly waiters: Waiter[];
+  readonly waiters: Waiter<Permit[] | null>[];
   readonly handles: Map<string, Permit>;
 }
-
-type Step = fc.AsyncCommand<Model, Real>;
 
 const setOf = (name: string) => `{${name}}:timeout`;
 const ours = (real: Real, who: number) => real.semaphores[who] as PermitExpirableSemaphore;
@@ -57,17 +50,11 @@ async function check(model: Model, real: Real): Promise<void> {
   await eventually(async () => {
     const value = await raw.command('GET', name);
     const free = value === null ? null : Number(value);
-    const served = real.waiters.filter(({ state }) => state === 'taken');
-    const waiting = real.waiters.filter(({ state }) => state === 'waiting');
-    const count = served.reduce((sum, { permits }) => sum + permits.length, 0);
-    const expected = model.free === null ? null : model.free - count;
-    expect(free).toBe(expected);
-    expect(await raw.command('ZCARD', setOf(name))).toBe(model.taken.size + count);
-    for (const waiter of waiting) expect(waiter.count).toBeGreaterThan(free ?? 0);
-    model.free = expected;
-    model.waiters = waiting.length;
-    real.waiters.splice(0, real.waiters.length, ...waiting);
-    for (const permit of served.flatMap(({ permits }) => permits)) hold(model, real, permit, 'timed');
+    expect(await raw.command('ZCARD', setOf(name))).toBe(model.taken.size + takenBy(real.waiters));
+    for (const { got, count } of serve(model, real.waiters, free)) {
+      expect(got).toHaveLength(count);
+      for (const permit of got ?? []) hold(model, real, permit, 'timed');
+    }
   });
   for (const [id, lease] of model.taken) {
     const score = Number(await raw.command('ZSCORE', setOf(name), Buffer.from(id, 'hex')));
@@ -90,25 +77,10 @@ function release(model: Model, real: Real, ids: readonly string[]): void {
   }
 }
 
-function step(
-  name: string,
-  run: (model: Model, real: Real) => Promise<void>,
-  can = (_model: Model) => true,
-): Step {
-  return {
-    toString: () => name,
-    check: can,
-    run: async (model, real) => {
-      await run(model, real);
-      await check(model, real);
-    },
-  };
-}
-
+const step = stepsWith(check);
 const hasTaken = (model: Model) => model.taken.size > 0;
 const pick = (model: Model, index: number) => [...model.taken.keys()][index % model.taken.size] as string;
 
-const who = fc.integer({ min: 0, max: 1 });
 const few = fc.integer({ min: 1, max: 3 });
 const some = fc.nat({ max: 9 });
 const lease = fc.constantFrom(undefined, LONG_MS, Number.POSITIVE_INFINITY);
@@ -255,68 +227,30 @@ const STEPS = [
       handles.clear();
     }),
   ),
-  fc.tuple(who, few, fc.constantFrom('acquire', 'tryAcquire', 'parallel')).map(([by, count, how]) =>
-    step(`${by} waits for ${count} by ${how}`, async (_model, real) => {
-      const giveUp = new AbortController();
-      const { signal } = giveUp;
-      for (let i = 0; i < (how === 'parallel' ? 3 : 1); i += 1) {
-        const waiter: Waiter = { count, giveUp, permits: [], state: 'waiting' };
-        real.waiters.push(waiter);
-        const wait =
-          how === 'tryAcquire'
-            ? ours(real, by).tryAcquireMany(count, { waitMs: 60_000, signal })
-            : ours(real, by).acquireMany(count, { signal });
-        void wait.then(
-          (permits) => {
-            waiter.permits = permits ?? [];
-            waiter.state = 'taken';
-          },
-          (reason: unknown) => {
-            expect(reason).toBe(signal.reason);
-            waiter.state = 'gone';
-          },
-        );
-      }
-    }),
-  ),
-  some.map((index) =>
-    step(
-      `waiter ${index} gives up`,
-      async (_model, real) => {
-        const waiter = real.waiters[index % real.waiters.length] as Waiter;
-        waiter.giveUp.abort(new Error('enough'));
-        await eventually(() => waiter.state === 'gone');
-      },
-      (model) => model.waiters > 0,
-    ),
+  ...waitingSteps<Permit[] | null, Model, Real>(step, few, (real, by, count, { waitMs, signal }) =>
+    waitMs === undefined
+      ? ours(real, by).acquireMany(count, { signal })
+      : ours(real, by).tryAcquireMany(count, { waitMs, signal }),
   ),
 ];
 
-async function client(): Promise<Holdfast> {
-  return closedAtEnd(await Holdfast.connect(sharedServer().url));
-}
-
 describe('the permit-expirable semaphore and its model', () => {
-  it('agree', async () => {
-    const raw = await openShared();
-    const clients = [await client(), await client()];
-    const run = async (steps: Iterable<Step>) => {
-      const name = randomName('model');
-      const semaphores = clients.map((each) => each.getPermitExpirableSemaphore(name));
-      const real: Real = { raw, name, semaphores, waiters: [], handles: new Map() };
-      try {
-        const model: Model = { free: null, taken: new Map(), waiters: 0 };
-        await fc.asyncModelRun(() => ({ model, real }), steps);
-      } finally {
-        for (const { giveUp } of real.waiters) giveUp.abort(new Error('over'));
-        await Promise.all([...real.handles.values()].map((permit) => permit.release()));
+  it('agree', () =>
+    agree<Model, Real>({
+      steps: STEPS,
+      maxCommands: 30,
+      many: 60,
+      begin: ({ raw, name, clients }) => {
+        const semaphores = clients.map((each) => each.getPermitExpirableSemaphore(name));
+        return {
+          model: { free: null, taken: new Map(), waiters: 0 },
+          real: { raw, name, semaphores, waiters: [], handles: new Map() },
+        };
+      },
+      end: async ({ raw, name, waiters, handles }) => {
+        sendAway(waiters);
+        await Promise.all([...handles.values()].map((permit) => permit.release()));
         await raw.command('DEL', name, setOf(name));
-      }
-    };
-    await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30 }), run), {
-      numRuns: runs(60),
-      interruptAfterTimeLimit: 12_000,
-      endOnFailure: true,
-    });
-  });
+      },
+    }));
 });

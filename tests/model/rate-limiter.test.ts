@@ -7,14 +7,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Holdfast, OptionError, type RateLimiter } from '../../src/index.ts';
+import { OptionError, type RateLimiter } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/support/context.ts';
 import { rejection } from '../behaviour/support/moments.ts';
 import { historyKey, JavaLimiter, leftKey } from '../behaviour/support/rate-limiter-by-hand.ts';
-import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
-import { runs } from './support/runs.ts';
+import { agree, stepsWith, who } from './support/steps.ts';
 
 /** A grant counts for four quarters. */
 const QUARTER_MS = 250_000;
@@ -49,8 +46,6 @@ interface Real {
   readonly ids: readonly string[];
   readonly limiters: readonly RateLimiter[];
 }
-
-type Step = fc.AsyncCommand<Model, Real>;
 
 const empty = (): Count => ({ grants: [], isUntidy: false, isDamaged: false });
 
@@ -107,24 +102,9 @@ async function check(model: Model, { limiters }: Real): Promise<void> {
   }
 }
 
-function step(
-  name: string,
-  run: (model: Model, real: Real) => Promise<void>,
-  can = (_model: Model) => true,
-): Step {
-  return {
-    toString: () => name,
-    check: can,
-    run: async (model, real) => {
-      await run(model, real);
-      await check(model, real);
-    },
-  };
-}
-
+const step = stepsWith(check);
 const ours = (real: Real, who: number) => real.limiters[who] as RateLimiter;
 
-const who = fc.integer({ min: 0, max: 1 });
 const few = fc.integer({ min: 1, max: 4 });
 
 const STEPS = [
@@ -235,31 +215,24 @@ const STEPS = [
   ),
 ];
 
-async function client(): Promise<Holdfast> {
-  return closedAtEnd(await Holdfast.connect(sharedServer().url));
-}
-
 describe('the rate limiter and its model', () => {
-  it('agree', async () => {
-    const raw = await openShared();
-    const clients = [await client(), await client()];
-    const ids = clients.map(({ id }) => id);
-    const run = async (steps: Iterable<Step>) => {
-      const name = randomName('model');
-      const limiters = clients.map((each) => each.getRateLimiter(name));
-      const model: Model = { rate: 5, mode: 'overall', counts: [empty(), empty()] };
-      await limiters[0]?.trySetRate({ mode: 'overall', rate: 5, intervalMs: INTERVAL_MS });
-      try {
-        await fc.asyncModelRun(() => ({ model, real: { raw, name, ids, limiters } }), steps);
-      } finally {
+  it('agree', () =>
+    agree<Model, Real>({
+      steps: STEPS,
+      maxCommands: 40,
+      size: 'max',
+      many: 100,
+      begin: async ({ raw, name, clients }) => {
+        const limiters = clients.map((each) => each.getRateLimiter(name));
+        await limiters[0]?.trySetRate({ mode: 'overall', rate: 5, intervalMs: INTERVAL_MS });
+        return {
+          model: { rate: 5, mode: 'overall', counts: [empty(), empty()] },
+          real: { raw, name, ids: clients.map(({ id }) => id), limiters },
+        };
+      },
+      end: async ({ raw, name }) => {
         const keys = (await raw.command('KEYS', `*${name}*`)) as string[];
         if (keys.length > 0) await raw.command('DEL', ...keys);
-      }
-    };
-    await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 40, size: 'max' }), run), {
-      numRuns: runs(100),
-      interruptAfterTimeLimit: 12_000,
-      endOnFailure: true,
-    });
-  });
+      },
+    }));
 });

@@ -16,6 +16,7 @@ import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
 import { rawDriver } from '../lua/support/script-bench.ts';
 import { runs } from './support/runs.ts';
+import { stepsWith } from './support/steps.ts';
 
 /** A grant counts for four quarters. */
 const QUARTER_MS = 250_000;
@@ -42,17 +43,10 @@ type Step = fc.AsyncCommand<Model, Real>;
 
 const usedOf = ({ grants }: Model) => grants.reduce((sum, { permits }) => sum + permits, 0);
 
-function step(title: string, run: (model: Model, real: Real) => Promise<void>): Step {
-  return {
-    toString: () => title,
-    check: () => true,
-    run: async (model, real) => {
-      await run(model, real);
-      expect(usedOf(model)).toBeLessThanOrEqual(RATE);
-      expect(await real.limiter.availablePermits()).toBeLessThanOrEqual(RATE - usedOf(model));
-    },
-  };
-}
+const step = stepsWith<Model, Real>(async (model, { limiter }) => {
+  expect(usedOf(model)).toBeLessThanOrEqual(RATE);
+  expect(await limiter.availablePermits()).toBeLessThanOrEqual(RATE - usedOf(model));
+});
 
 /** Many take so many each, as long as there are some. */
 function taking(times: number, permits: number): Step {

@@ -4,8 +4,8 @@
  * reads, is answered and leaves Redis as the model has it.
  */
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { Holdfast, type Lock, type Owner, type ReadWriteLock } from '../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import type { Holdfast, Lock, Owner, ReadWriteLock } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import {
   fieldsOf,
@@ -13,8 +13,9 @@ import {
   RedissonReadWriteByHand,
 } from '../behaviour/support/read-write-lock-by-hand.ts';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { openShared } from '../harness/servers.ts';
 import { runs } from './support/runs.ts';
+import { stepsWith, twoClients } from './support/steps.ts';
 
 type Side = 'read' | 'write';
 
@@ -111,158 +112,106 @@ async function check(model: Model, { raw, name, fields, java }: Real): Promise<v
   if (present.length > 0) expect(await raw.command('PTTL', name)).toBeGreaterThan(LEASE_MS / 2);
 }
 
-class Take implements fc.AsyncCommand<Model, Real> {
-  readonly who: string;
-  readonly side: Side;
+const step = stepsWith(check);
+type Step = ReturnType<typeof step>;
 
-  constructor(who: string, side: Side) {
-    this.who = who;
-    this.side = side;
+async function attempt(real: Real, who: string, side: Side): Promise<string> {
+  if (who === JAVA) {
+    const { java } = real;
+    const leftMs = side === 'read' ? await java.tryRead(LEASE_MS) : await java.tryWrite(LEASE_MS);
+    real.fields.set(at(who, side), side === 'read' ? java.reader : java.writer);
+    return leftMs === null ? 'held' : 'busy';
   }
-
-  check(): boolean {
-    return true;
+  try {
+    const owner = real.owners.get(who);
+    const hold = await lockOf(real, who, side).tryLock({ owner, leaseMs: LEASE_MS });
+    if (hold === null) return 'busy';
+    real.fields.set(at(who, side), hold.owner);
+    return 'held';
+  } catch (error) {
+    const { code } = error as { code: string };
+    return code === 'ERR_REENTRY' ? 'reentry' : code === 'ERR_LEASE_LOST' ? 'lost' : `${error}`;
   }
+}
 
-  async run(model: Model, real: Real): Promise<void> {
-    const { who, side } = this;
+function taking(who: string, side: Side): Step {
+  return step(`${who} takes ${side}`, async (model, real) => {
     const wanted = expected(model, who, side);
-    expect(await this.#attempt(real)).toBe(wanted);
+    expect(await attempt(real, who, side)).toBe(wanted);
     if (wanted === 'held') entered(model, who, side);
     const stay = model.stays.get(at(who, side));
     if (wanted === 'lost' && stay !== undefined) stay.isTold = true;
-    await check(model, real);
-  }
-
-  async #attempt(real: Real): Promise<string> {
-    const { who, side } = this;
-    if (who === JAVA) {
-      const { java } = real;
-      const leftMs = side === 'read' ? await java.tryRead(LEASE_MS) : await java.tryWrite(LEASE_MS);
-      real.fields.set(at(who, side), side === 'read' ? java.reader : java.writer);
-      return leftMs === null ? 'held' : 'busy';
-    }
-    try {
-      const owner = real.owners.get(who);
-      const hold = await lockOf(real, who, side).tryLock({ owner, leaseMs: LEASE_MS });
-      if (hold === null) return 'busy';
-      real.fields.set(at(who, side), hold.owner);
-      return 'held';
-    } catch (error) {
-      const { code } = error as { code: string };
-      return code === 'ERR_REENTRY' ? 'reentry' : code === 'ERR_LEASE_LOST' ? 'lost' : `${error}`;
-    }
-  }
-
-  toString(): string {
-    return `${this.who} takes ${this.side}`;
-  }
+  });
 }
 
-class Leave implements fc.AsyncCommand<Model, Real> {
-  readonly who: string;
-  readonly side: Side;
-
-  constructor(who: string, side: Side) {
-    this.who = who;
-    this.side = side;
-  }
-
-  /** Redisson's client, played by hand, leaves only what it has. */
-  check(model: Model): boolean {
-    const stay = model.stays.get(at(this.who, this.side));
-    if (this.who === JAVA && stay === undefined) return false;
-    const leaves = stay?.entries === 1 && !stay.lost;
-    if (this.who === JAVA && leaves) return true;
-    return !((this.who === JAVA || leaves) && this.side === 'read' && wouldBeJudged(model, this.who));
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    const { who, side } = this;
-    const stay = model.stays.get(at(who, side));
-    if (who === JAVA) {
-      await (side === 'read' ? real.java.unlockRead() : real.java.unlockWrite());
-    } else {
-      const owner = real.owners.get(who);
-      const code = await lockOf(real, who, side)
-        .unlock({ owner })
-        .then(
-          () => 'released',
-          (error: { code: string }) => error.code,
-        );
-      expect(code).toBe(stay === undefined || stay.lost ? 'ERR_NOT_HELD' : 'released');
-    }
-    if (stay !== undefined) left(model, who, side);
-    await check(model, real);
-  }
-
-  toString(): string {
-    return `${this.who} leaves ${this.side}`;
-  }
+/** Redisson's client, played by hand, leaves only what it has. */
+function canLeave(model: Model, who: string, side: Side): boolean {
+  const stay = model.stays.get(at(who, side));
+  if (who === JAVA && stay === undefined) return false;
+  const leaves = stay?.entries === 1 && !stay.lost;
+  if (who === JAVA && leaves) return true;
+  return !((who === JAVA || leaves) && side === 'read' && wouldBeJudged(model, who));
 }
 
-class Force implements fc.AsyncCommand<Model, Real> {
-  readonly who: string;
-  readonly side: Side;
+function leaving(who: string, side: Side): Step {
+  return step(
+    `${who} leaves ${side}`,
+    async (model, real) => {
+      const stay = model.stays.get(at(who, side));
+      if (who === JAVA) {
+        await (side === 'read' ? real.java.unlockRead() : real.java.unlockWrite());
+      } else {
+        const owner = real.owners.get(who);
+        const code = await lockOf(real, who, side)
+          .unlock({ owner })
+          .then(
+            () => 'released',
+            (error: { code: string }) => error.code,
+          );
+        expect(code).toBe(stay === undefined || stay.lost ? 'ERR_NOT_HELD' : 'released');
+      }
+      if (stay !== undefined) left(model, who, side);
+    },
+    (model) => canLeave(model, who, side),
+  );
+}
 
-  constructor(who: string, side: Side) {
-    this.who = who;
-    this.side = side;
-  }
-
-  check(): boolean {
-    return true;
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
-    const { who, side } = this;
+function forcing(who: string, side: Side): Step {
+  return step(`${who} forces ${side}`, async (model, real) => {
     const mode = holdersOf(model, 'write').length > 0 ? 'write' : 'read';
     const isHeld = [...model.stays.values()].some(({ lost }) => !lost);
     const frees = isHeld && mode === side;
     expect(await lockOf(real, who, side).forceUnlock()).toBe(frees);
-    if (frees) {
-      for (const [key, stay] of model.stays) {
-        const [holder = ''] = key.split(' ');
-        if (holder === JAVA) model.stays.delete(key);
-        else if (!stay.lost && clientOf(holder) === clientOf(who)) stay.isTold = true;
-        stay.lost = true;
-      }
+    if (!frees) return;
+    for (const [key, stay] of model.stays) {
+      const [holder = ''] = key.split(' ');
+      if (holder === JAVA) model.stays.delete(key);
+      else if (!stay.lost && clientOf(holder) === clientOf(who)) stay.isTold = true;
+      stay.lost = true;
     }
-    await check(model, real);
-  }
-
-  toString(): string {
-    return `${this.who} forces ${this.side}`;
-  }
+  });
 }
 
-class LoseKeys implements fc.AsyncCommand<Model, Real> {
-  check(model: Model): boolean {
-    return model.stays.has(at(JAVA, 'read')) && holdersOf(model, 'write').length === 0;
-  }
-
-  async run(model: Model, real: Real): Promise<void> {
+const losingKeys = step(
+  'java loses its hold keys',
+  async (model, real) => {
     await real.java.losesHoldKeys();
     model.keysLost = true;
-    await check(model, real);
-  }
-
-  toString(): string {
-    return 'java loses its hold keys';
-  }
-}
+  },
+  (model) => model.stays.has(at(JAVA, 'read')) && holdersOf(model, 'write').length === 0,
+);
 
 const side = fc.constantFrom<Side[]>('read', 'read', 'write');
 const ours = fc.constantFrom(...OURS);
 const anybody = fc.constantFrom(...OURS, JAVA);
 const commands = fc.commands(
   [
-    fc.tuple(anybody, side).map((args) => new Take(...args)),
-    fc.tuple(anybody, side).map((args) => new Take(...args)),
-    fc.tuple(anybody, side).map((args) => new Leave(...args)),
-    fc.tuple(anybody, side).map((args) => new Leave(...args)),
-    fc.tuple(ours, side).map((args) => new Force(...args)),
-    fc.constant(new LoseKeys()),
+    fc.tuple(anybody, side).map((args) => taking(...args)),
+    fc.tuple(anybody, side).map((args) => taking(...args)),
+    fc.tuple(anybody, side).map((args) => leaving(...args)),
+    fc.tuple(anybody, side).map((args) => leaving(...args)),
+    fc.tuple(ours, side).map((args) => forcing(...args)),
+    fc.constant(losingKeys),
   ],
   { maxCommands: 40, size: 'max' },
 );
@@ -271,9 +220,7 @@ describe('read/write lock against its model', () => {
   it('answers and keeps what the model does', async () => {
     const raw = await openShared();
     // Who is told of a loss only when it asks is known to the model; a look of the client itself would come between.
-    const connect = () => Holdfast.connect(sharedServer().url, { watchdogMs: 3_600_000 });
-    const clients = [await connect(), await connect()];
-    onTestFinished(() => Promise.all(clients.map((client) => client.close())).then(() => undefined));
+    const clients = await twoClients({ watchdogMs: 3_600_000 });
     const setup = (): { model: Model; real: Real } => {
       const name = randomName();
       const owners = new Map(OURS.map((who) => [who, (clients[clientOf(who)] as Holdfast).owner()]));

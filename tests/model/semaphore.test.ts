@@ -5,74 +5,30 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Holdfast, type Semaphore } from '../../src/index.ts';
+import type { Semaphore } from '../../src/index.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
-import { closedAtEnd } from '../behaviour/support/context.ts';
-import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { runs } from './support/runs.ts';
-
-interface Model {
-  /** How many are free; null when there is no semaphore. */
-  free: number | null;
-  waiters: number;
-}
-
-interface Waiter {
-  readonly count: number;
-  readonly giveUp: AbortController;
-  state: 'waiting' | 'taken' | 'gone';
-}
+import { agree, stepsWith, who } from './support/steps.ts';
+import { type ModelWithWaiters, sendAway, serve, type Waiter, waitingSteps } from './support/waiters.ts';
 
 interface Real {
   readonly raw: RawConnection;
   readonly name: string;
   readonly semaphores: readonly Semaphore[];
-  readonly waiters: Waiter[];
+  readonly waiters: Waiter<unknown>[];
 }
 
-type Step = fc.AsyncCommand<Model, Real>;
-
-async function freeOn({ raw, name }: Real): Promise<number | null> {
-  const value = await raw.command('GET', name);
-  return value === null ? null : Number(value);
-}
-
-/** Waits until whoever can be served is served, takes their permits off the model, and compares. */
-async function check(model: Model, real: Real): Promise<void> {
+/** Waits until every waiter that can be served is served, and compares. */
+async function check(model: ModelWithWaiters, real: Real): Promise<void> {
   await eventually(async () => {
-    const free = await freeOn(real);
-    const taken = real.waiters.filter(({ state }) => state === 'taken');
-    const waiting = real.waiters.filter(({ state }) => state === 'waiting');
-    const expected =
-      model.free === null ? null : model.free - taken.reduce((sum, { count }) => sum + count, 0);
-    expect(free).toBe(expected);
-    for (const { count } of waiting) expect(count).toBeGreaterThan(free ?? 0);
-    model.free = expected;
-    model.waiters = waiting.length;
-    real.waiters.splice(0, real.waiters.length, ...waiting);
+    const value = await real.raw.command('GET', real.name);
+    serve(model, real.waiters, value === null ? null : Number(value));
   });
 }
 
-function step(
-  name: string,
-  run: (model: Model, real: Real) => Promise<void>,
-  can = (_model: Model) => true,
-): Step {
-  return {
-    toString: () => name,
-    check: can,
-    run: async (model, real) => {
-      await run(model, real);
-      await check(model, real);
-    },
-  };
-}
-
+const step = stepsWith(check);
 const ours = (real: Real, who: number) => real.semaphores[who] as Semaphore;
 
-const who = fc.integer({ min: 0, max: 1 });
 const few = fc.integer({ min: 1, max: 4 });
 
 const STEPS = [
@@ -144,65 +100,26 @@ const STEPS = [
       await raw.command('DEL', name);
     }),
   ),
-  fc.tuple(who, few, fc.constantFrom('acquire', 'tryAcquire', 'parallel')).map(([by, count, how]) =>
-    step(`${by} waits for ${count} by ${how}`, async (_model, real) => {
-      const giveUp = new AbortController();
-      const { signal } = giveUp;
-      for (let i = 0; i < (how === 'parallel' ? 3 : 1); i += 1) {
-        const waiter: Waiter = { count, giveUp, state: 'waiting' };
-        real.waiters.push(waiter);
-        const wait =
-          how === 'tryAcquire'
-            ? ours(real, by).tryAcquire(count, { waitMs: 60_000, signal })
-            : ours(real, by).acquire(count, { signal });
-        void wait.then(
-          () => {
-            waiter.state = 'taken';
-          },
-          (reason: unknown) => {
-            expect(reason).toBe(signal.reason);
-            waiter.state = 'gone';
-          },
-        );
-      }
-    }),
-  ),
-  fc.nat({ max: 9 }).map((index) =>
-    step(
-      `waiter ${index} gives up`,
-      async (_model, real) => {
-        const waiter = real.waiters[index % real.waiters.length] as Waiter;
-        waiter.giveUp.abort(new Error('enough'));
-        await eventually(() => waiter.state === 'gone');
-      },
-      (model) => model.waiters > 0,
-    ),
+  ...waitingSteps<unknown, ModelWithWaiters, Real>(step, few, (real, by, count, { waitMs, signal }) =>
+    waitMs === undefined
+      ? ours(real, by).acquire(count, { signal })
+      : ours(real, by).tryAcquire(count, { waitMs, signal }),
   ),
 ];
 
-async function client(): Promise<Holdfast> {
-  return closedAtEnd(await Holdfast.connect(sharedServer().url));
-}
-
 describe('the semaphore and its model', () => {
-  it('agree', async () => {
-    const raw = await openShared();
-    const clients = [await client(), await client()];
-    const run = async (steps: Iterable<Step>) => {
-      const name = randomName('model');
-      const semaphores = clients.map((each) => each.getSemaphore(name));
-      const real: Real = { raw, name, semaphores, waiters: [] };
-      try {
-        await fc.asyncModelRun(() => ({ model: { free: null, waiters: 0 }, real }), steps);
-      } finally {
-        for (const { giveUp } of real.waiters) giveUp.abort(new Error('over'));
+  it('agree', () =>
+    agree<ModelWithWaiters, Real>({
+      steps: STEPS,
+      maxCommands: 30,
+      many: 60,
+      begin: ({ raw, name, clients }) => ({
+        model: { free: null, waiters: 0 },
+        real: { raw, name, semaphores: clients.map((each) => each.getSemaphore(name)), waiters: [] },
+      }),
+      end: async ({ raw, name, waiters }) => {
+        sendAway(waiters);
         await raw.command('DEL', name);
-      }
-    };
-    await fc.assert(fc.asyncProperty(fc.commands(STEPS, { maxCommands: 30 }), run), {
-      numRuns: runs(60),
-      interruptAfterTimeLimit: 12_000,
-      endOnFailure: true,
-    });
-  });
+      },
+    }));
 });
