@@ -4,33 +4,24 @@ import { type CountDownLatch, OutcomeUnknownError } from '../../src/index.ts';
 import { latchChannel } from '../../src/keys.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
-import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Arena, arena, join, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
+import { LATEST_POLL_MS, SLACK_MS, SOONEST_POLL_MS, seen, subscribersOf, timed } from './support/arena.ts';
+import { COMMAND_TIMEOUT_MS, type CounterStage, counterStage, unheard } from './support/counter-stage.ts';
 import { EACH_WAY } from './support/each-way.ts';
+import { runs } from './support/requests.ts';
 import type { Way } from './support/ways.ts';
 
-const COMMAND_TIMEOUT_MS = 400;
-/** No poll comes sooner or later than this after a look: 5 s and a fifth of noise. */
-const SOONEST_POLL_MS = 4_000;
-const LATEST_POLL_MS = 6_000;
-
-const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 const COUNT_DOWN = runs(scripts.countDownLatchCountDown);
 const LOOK = runs(scripts.countDownLatchGetCount);
 
-interface Stage extends Arena {
-  readonly name: string;
+interface Stage extends CounterStage {
   readonly latch: CountDownLatch;
 }
 
 async function stage(way: Way, count: number, commandTimeoutMs = 3_000): Promise<Stage> {
-  const place = await arena();
-  const name = randomName();
-  await place.server.command('SET', name, count);
-  const client = await join(way, place.proxy, { commandTimeoutMs });
-  return { ...place, name, latch: client.getCountDownLatch(name) };
+  const place = await counterStage(way, (name) => ['SET', name, count], { commandTimeoutMs });
+  return { ...place, latch: place.client.getCountDownLatch(place.name) };
 }
 
 async function countOn(server: TestServer, name: string): Promise<number> {
@@ -140,14 +131,11 @@ describeWithProcess('count-down latch: nobody waits at an open latch', () => {
   });
 
   it('whose opening passed while the subscription was broken', async () => {
-    const { server, proxy, name, latch } = await stage('Holdfast.connect', 1);
+    const place = await stage('Holdfast.connect', 1);
+    const { server, name, latch } = place;
     const waiting = timed(latch.await());
     await eventually(async () => (await subscribersOf(server, latchChannel(name))) === 1);
-    const again = proxy.holdRequest(/^SUBSCRIBE/);
-    expect(await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')).toBe(1);
-    await again.held;
-    await (await join('Holdfast.connect', server)).getCountDownLatch(name).countDown();
-    again.release();
+    await unheard(place, (other) => other.getCountDownLatch(name).countDown());
     const { tookMs, value } = await waiting;
     expect(value).toBe(true);
     expect(tookMs).toBeLessThan(SOONEST_POLL_MS);

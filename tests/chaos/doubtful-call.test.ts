@@ -6,11 +6,10 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, timed } from './support/arena.ts';
+import { runs } from './support/requests.ts';
 
 /** Longer than a client takes to come back when it is let in again: at most a second between two tries. */
 const OPTIONS = { commandTimeoutMs: 2_000 };
-
-const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 
 describeWithProcess(
   'a call whose first attempts could not be sent, and whose last one ran without an answer',

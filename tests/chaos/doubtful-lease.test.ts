@@ -11,13 +11,12 @@ import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { aborted, arena, join } from './support/arena.ts';
 import { LAYOUTS } from './support/kinds.ts';
+import { runs } from './support/requests.ts';
 
 const LEASE_MS = 800;
 const LONG_MS = 60_000;
 /** The caller has its answer, that there is none, before its deadline. */
 const OPTIONS = { commandTimeoutMs: 200 };
-
-const runs = ({ sha1 }: { sha1: string }) => `EVALSHA ${sha1}`;
 
 interface Prolonged {
   readonly title: string;

@@ -22,11 +22,12 @@ import {
   timed,
 } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
+import { runs } from './support/requests.ts';
 
 const CHILD = fileURLToPath(new URL('./children/fair-lock-waits.ts', import.meta.url));
 
-const ACQUIRE = `EVALSHA ${fairLockAcquire.sha1}`;
-const RELEASE = `EVALSHA ${fairLockRelease.sha1}`;
+const ACQUIRE = runs(fairLockAcquire);
+const RELEASE = runs(fairLockRelease);
 
 /** Polls every 0.4 to 0.6 s, and counts as dead after 1.7 s of silence. */
 const IMPATIENT = { fairWaitMs: 1_500, commandTimeoutMs: 500 };

@@ -19,6 +19,7 @@ import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
 import { patchedClient } from './support/patched-client.ts';
+import { runs } from './support/requests.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
@@ -48,7 +49,7 @@ describeWithProcess('reply lost after execution', () => {
       const before = await visit(await join('Holdfast.connect', server), name);
       const client = await join(way, proxy);
       const given = await callsOf(server, 'set');
-      const swallowed = proxy.swallowReply(`EVALSHA ${fencedLockAcquire.sha1}`);
+      const swallowed = proxy.swallowReply(runs(fencedLockAcquire));
       const hold = await client.getFencedLock(name).lock();
       await swallowed;
       // A token is given with a SET, and there was one though the script ran twice.
@@ -63,7 +64,7 @@ describeWithProcess('reply lost after execution', () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const register = (await join(way, proxy)).getFencedRegister(name);
-      const swallowed = proxy.swallowReply(`EVALSHA ${fencedRegisterWrite.sha1}`);
+      const swallowed = proxy.swallowReply(runs(fencedRegisterWrite));
       await register.write('first', 7);
       await swallowed;
       expect(await register.read()).toEqual({ value: 'first', token: 7 });

@@ -11,6 +11,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, leftovers, scriptCalls } from './support/arena.ts';
+import { runs } from './support/requests.ts';
 
 interface Forced {
   readonly title: string;
@@ -52,8 +53,6 @@ const FORCED: readonly Forced[] = [
     script: scripts.readWriteLockForceRelease,
   },
 ];
-
-const runs = ({ sha1 }: { readonly sha1: string }) => `EVALSHA ${sha1}`;
 
 /** As if the time for which the server remembers answers and ended owners had passed. */
 async function forgetAnswers(server: TestServer, name: string): Promise<void> {

@@ -13,6 +13,7 @@ import { whenAcknowledging } from './support/acknowledging.ts';
 import { arena, join, leftovers, past, SLACK_MS, timed } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { KINDS, loadScripts } from './support/kinds.ts';
+import { runs } from './support/requests.ts';
 
 const LEASE_MS = 250;
 
@@ -26,8 +27,6 @@ interface Granted {
   /** The request that takes it, as the proxy sees it. */
   readonly acquire: string;
 }
-
-const runs = ({ sha1 }: { sha1: string }) => `EVALSHA ${sha1}`;
 
 const EVERY_KIND: readonly Granted[] = [
   ...KINDS.map(({ title, get, requests: { acquire } }) => ({ title, get, acquire })),

@@ -16,13 +16,14 @@ import { type Arena, aborted, arena, expiryOf, join, SLACK_MS, timed } from './s
 import { EACH_WAY } from './support/each-way.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
 import { Journal } from './support/journal.ts';
+import { runs } from './support/requests.ts';
 import { WAYS, type Way } from './support/ways.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
 
 const CHILD = fileURLToPath(new URL('./children/multi-lock-holds.ts', import.meta.url));
-const ACQUIRE = `EVALSHA ${lockAcquire.sha1}`;
-const RELEASE = `EVALSHA ${lockRelease.sha1}`;
+const ACQUIRE = runs(lockAcquire);
+const RELEASE = runs(lockRelease);
 
 /** So many times must a lock have been had in a storm, that it says something. */
 const ENOUGH_ENTRIES = 11;

@@ -4,33 +4,39 @@
  */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Holdfast, OutcomeUnknownError, type RateLimiter } from '../../src/index.ts';
+import { OutcomeUnknownError, type RateLimiter } from '../../src/index.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { spawnChild } from '../harness/child.ts';
-import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { type Arena, arena, join, past, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
+import { join, past, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
+import {
+  arrivesUndone,
+  COMMAND_TIMEOUT_MS,
+  type CounterStage,
+  counterStage,
+  failedInTime,
+  givenUp,
+  undone,
+  workThroughBreaks,
+} from './support/counter-stage.ts';
 import { EACH_WAY } from './support/each-way.ts';
+import { runs } from './support/requests.ts';
 import type { Way } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/rate-limiter-user.ts', import.meta.url));
 
-const COMMAND_TIMEOUT_MS = 400;
 /** So long that no test sees its end. */
 const LONG_MS = 600_000;
 
-const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 const ACQUIRE = runs(scripts.rateLimiterAcquire);
 const RELEASE = runs(scripts.rateLimiterRelease);
 
 const leftKey = (name: string) => `{${name}}:value`;
 const historyKey = (name: string) => `{${name}}:permits`;
 
-interface Stage extends Arena {
-  readonly name: string;
-  readonly client: Holdfast;
+interface Stage extends CounterStage {
   readonly limiter: RateLimiter;
 }
 
@@ -40,22 +46,9 @@ async function stage(
   rate: number,
   { commandTimeoutMs = 3_000, intervalMs = LONG_MS } = {},
 ): Promise<Stage> {
-  const place = await arena();
-  const name = randomName();
-  await place.server.command(
-    'HSET',
-    name,
-    'rate',
-    rate,
-    'interval',
-    intervalMs,
-    'type',
-    0,
-    'keepAliveTime',
-    0,
-  );
-  const client = await join(way, place.proxy, { commandTimeoutMs });
-  return { ...place, name, client, limiter: client.getRateLimiter(name) };
+  const config = ['rate', rate, 'interval', intervalMs, 'type', 0, 'keepAliveTime', 0];
+  const place = await counterStage(way, (name) => ['HSET', name, ...config], { commandTimeoutMs });
+  return { ...place, limiter: place.client.getRateLimiter(place.name) };
 }
 
 async function leftOn(server: TestServer, name: string): Promise<number | null> {
@@ -74,15 +67,6 @@ async function age(server: TestServer, name: string, byMs: number): Promise<void
   const source =
     "for _, m in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], -ARGV[1], m) end";
   await server.command('EVAL', source, 1, historyKey(name), byMs);
-}
-
-/** Resolves when a request is undone for good. */
-async function undone(server: TestServer, name: string): Promise<void> {
-  await eventually(async () => {
-    const keys = (await server.command('KEYS', `redisson_unlock_latch:{${name}}:*`)) as string[];
-    const answers = await Promise.all(keys.map((key) => server.command('GET', key)));
-    return answers.includes('undone');
-  });
 }
 
 describeWithProcess('rate limiter: the reply is lost after execution', () => {
@@ -129,16 +113,14 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
 
     it('and the caller gives up: what was taken comes back once', async () => {
       const { server, proxy, name, limiter } = await stage(way, 5);
-      const giveUp = new AbortController();
-      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
-      const waiting = timed(limiter.acquire(3, { signal: giveUp.signal }));
-      await swallowed;
-      expect(await leftOn(server, name)).toBe(2);
-      const why = new Error('enough');
-      giveUp.abort(why);
-      expect((await waiting).error).toBe(why);
+      await givenUp(
+        proxy,
+        ACQUIRE,
+        (signal) => limiter.acquire(3, { signal }),
+        async () => expect(await leftOn(server, name)).toBe(2),
+      );
       await proxy.heal();
-      await undone(server, name);
+      await undone(server, name, 'undone');
       expect(await leftOn(server, name)).toBe(5);
       expect(await grantedOn(server, name)).toEqual([]);
     });
@@ -146,14 +128,9 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
     it('and the caller gives up: an attempt that took nothing gives nothing back', async () => {
       const { server, proxy, name, limiter } = await stage(way, 3);
       await limiter.acquire(1);
-      const giveUp = new AbortController();
-      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
-      const waiting = timed(limiter.acquire(3, { signal: giveUp.signal }));
-      await swallowed;
-      giveUp.abort(new Error('enough'));
-      await waiting;
+      await givenUp(proxy, ACQUIRE, (signal) => limiter.acquire(3, { signal }));
       await proxy.heal();
-      await undone(server, name);
+      await undone(server, name, 'undone');
       expect(await leftOn(server, name)).toBe(2);
       expect(await grantedOn(server, name)).toEqual([1]);
     });
@@ -177,18 +154,14 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
 describeWithProcess('rate limiter: an attempt reported as failed executes later', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
     it('after it was undone it takes nothing', async () => {
-      const { server, proxy, name, limiter } = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
-      const zombie = proxy.holdRequest(ACQUIRE);
-      const tried = await timed(limiter.tryAcquire(3));
-      expect(tried.error).toBeInstanceOf(OutcomeUnknownError);
-      expect(tried.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
-
-      // The connection with the request in it breaks; the undoing overtakes it on the next one.
-      proxy.dropConnections();
-      await undone(server, name);
-      const before = await scriptCalls(server);
-      zombie.release();
-      await eventually(async () => (await scriptCalls(server)) > before);
+      const place = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+      const { server, name, limiter } = place;
+      await arrivesUndone(
+        place,
+        ACQUIRE,
+        () => limiter.tryAcquire(3),
+        () => undone(server, name, 'undone'),
+      );
       expect(await limiter.availablePermits()).toBe(5);
       expect(await grantedOn(server, name)).toEqual([]);
     });
@@ -217,22 +190,11 @@ describeWithProcess('rate limiter: a server that never answers', () => {
     const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
     await limiter.availablePermits();
     proxy.blackhole();
-    const [unlimited, limited, single, released] = await Promise.all([
-      timed(limiter.acquire()),
-      timed(limiter.tryAcquire(2, { waitMs: 700 })),
-      timed(limiter.tryAcquire(3)),
-      timed(limiter.release(1)),
-    ]);
-    for (const { error } of [unlimited, limited, single, released]) {
-      expect(error).toBeInstanceOf(OutcomeUnknownError);
-    }
-    expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
-    expect(limited.tookMs).toBeGreaterThan(700);
-    expect(limited.tookMs).toBeLessThan(700 + COMMAND_TIMEOUT_MS + SLACK_MS);
-    expect(single.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+    const [failed, released] = await Promise.all([failedInTime(limiter), timed(limiter.release(1))]);
+    for (const { error } of [...failed, released]) expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(released.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
     await proxy.heal();
-    await undone(server, name);
+    await undone(server, name, 'undone');
     await eventually(async () => expect(await limiter.availablePermits()).toBe(9));
     expect(await grantedOn(server, name)).toEqual([]);
   });
@@ -298,26 +260,14 @@ describeWithProcess('rate limiter: connections break again and again', () => {
     const RATE = 100_000;
     const { server, proxy, name, client } = await stage(way, RATE, { commandTimeoutMs: 1_000 });
     const clients = [client, await join(way, proxy, { commandTimeoutMs: 1_000 })];
-    let isOver = false;
     const granted: number[] = [];
-    const worker = async (limiter: RateLimiter, i: number) => {
+    await workThroughBreaks(proxy, clients, 6, async (each, i) => {
       const count = 1 + (i % 3);
-      while (!isOver) {
-        // What fails is not known to have happened, and must be as if it had not.
-        const isGranted = await limiter.tryAcquire(count, { waitMs: 20 + 20 * i }).catch(() => false);
-        if (isGranted) granted.push(count);
-      }
-    };
-    const workers = Array.from({ length: 6 }, (_, i) =>
-      worker((clients[i % 2] as Holdfast).getRateLimiter(name), i),
-    );
-    const until = performance.now() + 1_500;
-    while (performance.now() < until) {
-      await past(performance.now() + 30 + Math.random() * 120);
-      proxy.dropConnections();
-    }
-    isOver = true;
-    await Promise.all(workers);
+      const limiter = each.getRateLimiter(name);
+      // What fails is not known to have happened, and must be as if it had not.
+      const isGranted = await limiter.tryAcquire(count, { waitMs: 20 + 20 * i }).catch(() => false);
+      if (isGranted) granted.push(count);
+    });
     expect(granted.length).toBeGreaterThan(0);
     const total = granted.reduce((sum, count) => sum + count, 0);
     const sorted = granted.sort((a, b) => a - b);

@@ -23,11 +23,11 @@ import {
   timed,
 } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
+import { runs } from './support/requests.ts';
 
 const CHILD = fileURLToPath(new URL('./children/read-write-lock-holds.ts', import.meta.url));
 const WATCHDOG_MS = 1_500;
 
-const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 const READ = {
   acquire: runs(scripts.readWriteLockReadAcquire),
   enter: runs(scripts.readWriteLockReadEnter),

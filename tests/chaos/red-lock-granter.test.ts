@@ -14,6 +14,7 @@ import { timed } from './support/arena.ts';
 import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
 import { loadScripts } from './support/kinds.ts';
 import { holdersOn, party } from './support/red-arena.ts';
+import { runs } from './support/requests.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -53,7 +54,7 @@ describeWithProcess('a server of three restarts without its data', () => {
       const name = randomName();
       const { theirs, hold } = await oneHolds(servers, name);
 
-      const request = theirs.proxies[0]?.holdRequest(`EVALSHA ${lockAcquire.sha1}`);
+      const request = theirs.proxies[0]?.holdRequest(runs(lockAcquire));
       const attempt = theirs.lock(name).tryLock();
       await request?.held;
       // Whatever was sent before the acquisition is answered by now, by the process that is about to die.
@@ -72,7 +73,7 @@ describeWithProcess('a server of three restarts without its data', () => {
       const { ours, theirs, owner, hold } = await oneHolds(servers, name);
       const [, fieldOnSecond] = await holdersOn(servers, name);
 
-      const released = ours.proxies[0]?.swallowReply(`EVALSHA ${lockRelease.sha1}`, { after: 'silence' });
+      const released = ours.proxies[0]?.swallowReply(runs(lockRelease), { after: 'silence' });
       const unlocking = hold.unlock();
       const again = timed(ours.lock(name).tryLock({ owner }));
       await released;

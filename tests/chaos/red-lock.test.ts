@@ -14,11 +14,12 @@ import { eventually } from '../harness/wait.ts';
 import { aborted, expiryOf, join, past, SLACK_MS, timed } from './support/arena.ts';
 import { loadScripts } from './support/kinds.ts';
 import { expectService, freeEverywhere, party } from './support/red-arena.ts';
+import { runs } from './support/requests.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
 
 const OPTIONS = { watchdogMs: LEASE_MS };
-const ACQUIRE = `EVALSHA ${lockAcquire.sha1}`;
+const ACQUIRE = runs(lockAcquire);
 /** What a server may take for its answer: a twentieth of the lease. */
 const ANSWER_MS = LEASE_MS / 20;
 

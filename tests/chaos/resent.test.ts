@@ -14,11 +14,10 @@ import { eventually } from '../harness/wait.ts';
 import { arena, join, leftovers, scriptCalls, timed } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { LAYOUTS } from './support/kinds.ts';
+import { runs } from './support/requests.ts';
 
 const COMMAND_TIMEOUT_MS = 300;
 const HOUR_MS = 3_600_000;
-
-const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 
 /** A client of ioredis that is set to keep a command until the server answers, as BullMQ wants it. */
 async function patient(proxy: FaultProxy): Promise<{ redis: Redis; client: Holdfast }> {

@@ -3,68 +3,60 @@
  */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Holdfast, HoldfastError, OutcomeUnknownError, type Semaphore } from '../../src/index.ts';
+import { HoldfastError, OutcomeUnknownError, type Semaphore } from '../../src/index.ts';
 import { semaphoreChannel } from '../../src/keys.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { spawnChild } from '../harness/child.ts';
-import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import {
-  type Arena,
-  arena,
   join,
+  LATEST_POLL_MS,
   listenTo,
   past,
   SLACK_MS,
-  scriptCalls,
+  SOONEST_POLL_MS,
   seen,
   subscribersOf,
   timed,
 } from './support/arena.ts';
+import {
+  arrivesUndone,
+  COMMAND_TIMEOUT_MS,
+  type CounterStage,
+  counterStage,
+  failedInTime,
+  givenUp,
+  undone,
+  unheard,
+  workThroughBreaks,
+} from './support/counter-stage.ts';
 import { EACH_WAY } from './support/each-way.ts';
+import { runs } from './support/requests.ts';
 import type { Way } from './support/ways.ts';
 
 const CHILD = fileURLToPath(new URL('./children/semaphore-user.ts', import.meta.url));
 
-const COMMAND_TIMEOUT_MS = 400;
-/** No poll comes sooner or later than this after an attempt: 5 s and a fifth of noise. */
-const SOONEST_POLL_MS = 4_000;
-const LATEST_POLL_MS = 6_000;
-
-const runs = (script: { sha1: string }) => `EVALSHA ${script.sha1}`;
 const ACQUIRE = runs(scripts.semaphoreAcquire);
 const RELEASE = runs(scripts.semaphoreRelease);
 const RELEASE_IF_EXISTS = runs(scripts.semaphoreReleaseIfExists);
 
-interface Stage extends Arena {
-  readonly name: string;
-  readonly client: Holdfast;
+interface Stage extends CounterStage {
   readonly semaphore: Semaphore;
 }
 
 /** A semaphore with so many permits, reached through the proxy. */
 async function stage(way: Way, permits: number, commandTimeoutMs = 3_000): Promise<Stage> {
-  const place = await arena();
-  const name = randomName();
-  await place.server.command('SET', name, permits);
-  const client = await join(way, place.proxy, { commandTimeoutMs });
-  return { ...place, name, client, semaphore: client.getSemaphore(name) };
+  const place = await counterStage(way, (name) => ['SET', name, permits], { commandTimeoutMs });
+  return { ...place, semaphore: place.client.getSemaphore(place.name) };
 }
 
 async function freeOn(server: TestServer, name: string): Promise<number> {
   return Number(await server.command('GET', name));
 }
 
-/** Resolves when an attempt is undone for good. */
-async function undone(server: TestServer, name: string): Promise<void> {
-  await eventually(async () => {
-    const keys = (await server.command('KEYS', `redisson_unlock_latch:{${name}}:*`)) as string[];
-    const answers = await Promise.all(keys.map((key) => server.command('GET', key)));
-    return answers.includes('["undone"]');
-  });
-}
+const UNDONE = '["undone"]';
 
 describeWithProcess('semaphore: the reply is lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
@@ -117,29 +109,22 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
 
     it('and the caller gives up: what was taken comes back once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
-      const giveUp = new AbortController();
-      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
-      const waiting = timed(semaphore.acquire(3, { signal: giveUp.signal }));
-      await swallowed;
-      expect(await freeOn(server, name)).toBe(2);
-      const why = new Error('enough');
-      giveUp.abort(why);
-      expect((await waiting).error).toBe(why);
+      await givenUp(
+        proxy,
+        ACQUIRE,
+        (signal) => semaphore.acquire(3, { signal }),
+        async () => expect(await freeOn(server, name)).toBe(2),
+      );
       await proxy.heal();
-      await undone(server, name);
+      await undone(server, name, UNDONE);
       expect(await freeOn(server, name)).toBe(5);
     });
 
     it('and the caller gives up: an attempt that took nothing gives nothing back', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 2);
-      const giveUp = new AbortController();
-      const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
-      const waiting = timed(semaphore.acquire(3, { signal: giveUp.signal }));
-      await swallowed;
-      giveUp.abort(new Error('enough'));
-      await waiting;
+      await givenUp(proxy, ACQUIRE, (signal) => semaphore.acquire(3, { signal }));
       await proxy.heal();
-      await undone(server, name);
+      await undone(server, name, UNDONE);
       expect(await freeOn(server, name)).toBe(2);
     });
 
@@ -162,18 +147,14 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
 
 describeWithProcess('semaphore: an attempt reported as failed executes later', () => {
   it.each(EACH_WAY)('after it was undone it takes nothing, with %s', async (way) => {
-    const { server, proxy, name, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
-    const zombie = proxy.holdRequest(ACQUIRE);
-    const tried = await timed(semaphore.tryAcquire(3));
-    expect(tried.error).toBeInstanceOf(OutcomeUnknownError);
-    expect(tried.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
-
-    // The connection with the request in it breaks; the undoing overtakes it on the next one.
-    proxy.dropConnections();
-    await undone(server, name);
-    const before = await scriptCalls(server);
-    zombie.release();
-    await eventually(async () => (await scriptCalls(server)) > before);
+    const place = await stage(way, 5, COMMAND_TIMEOUT_MS);
+    const { server, name, semaphore } = place;
+    await arrivesUndone(
+      place,
+      ACQUIRE,
+      () => semaphore.tryAcquire(3),
+      () => undone(server, name, UNDONE),
+    );
     expect(await freeOn(server, name)).toBe(5);
   });
 });
@@ -251,18 +232,9 @@ describeWithProcess('semaphore: a server that never answers', () => {
       const { server, proxy, name, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
       await semaphore.availablePermits();
       proxy.blackhole();
-      const [unlimited, limited, single] = await Promise.all([
-        timed(semaphore.acquire()),
-        timed(semaphore.tryAcquire(2, { waitMs: 700 })),
-        timed(semaphore.tryAcquire(3)),
-      ]);
-      for (const { error } of [unlimited, limited, single]) expect(error).toBeInstanceOf(HoldfastError);
-      expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
-      expect(limited.tookMs).toBeGreaterThan(700);
-      expect(limited.tookMs).toBeLessThan(700 + COMMAND_TIMEOUT_MS + SLACK_MS);
-      expect(single.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+      for (const { error } of await failedInTime(semaphore)) expect(error).toBeInstanceOf(HoldfastError);
       await proxy.heal();
-      await undone(server, name);
+      await undone(server, name, UNDONE);
       expect(await freeOn(server, name)).toBe(5);
     },
   );
@@ -289,14 +261,11 @@ describeWithProcess('semaphore: nobody is forgotten', () => {
   });
 
   it('a release that nobody heard is seen at the re-subscription', async () => {
-    const { server, proxy, name, semaphore } = await stage('Holdfast.connect', 0);
+    const place = await stage('Holdfast.connect', 0);
+    const { server, name, semaphore } = place;
     const waiting = timed(semaphore.acquire());
     await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1);
-    const again = proxy.holdRequest(/^SUBSCRIBE/);
-    expect(await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')).toBe(1);
-    await again.held;
-    await (await join('Holdfast.connect', server)).getSemaphore(name).release();
-    again.release();
+    await unheard(place, (other) => other.getSemaphore(name).release());
     const { tookMs, error } = await waiting;
     expect(error).toBeUndefined();
     expect(tookMs).toBeLessThan(SOONEST_POLL_MS);
@@ -341,7 +310,6 @@ describeWithProcess('semaphore: connections break again and again', () => {
       await join(way, proxy, { commandTimeoutMs: 1_000 }),
       await join(way, proxy, { commandTimeoutMs: 1_000 }),
     ];
-    let isOver = false;
     let [inside, most, done] = [0, 0, 0];
     const work = async (count: number) => {
       inside += count;
@@ -350,25 +318,14 @@ describeWithProcess('semaphore: connections break again and again', () => {
       inside -= count;
       done += 1;
     };
-    const worker = async (semaphore: Semaphore, i: number) => {
+    await workThroughBreaks(proxy, clients, 8, async (client, i) => {
       const count = 1 + (i % 3);
-      while (!isOver) {
-        // What fails is not known to have happened, and must be as if it had not.
-        await semaphore
-          .withPermit(() => work(count), { permits: count, waitMs: 100 + 50 * i })
-          .catch(() => {});
-      }
-    };
-    const workers = Array.from({ length: 8 }, (_, i) =>
-      worker((clients[i % 2] as Holdfast).getSemaphore(name), i),
-    );
-    const until = performance.now() + 1_500;
-    while (performance.now() < until) {
-      await past(performance.now() + 30 + Math.random() * 120);
-      proxy.dropConnections();
-    }
-    isOver = true;
-    await Promise.all(workers);
+      // What fails is not known to have happened, and must be as if it had not.
+      await client
+        .getSemaphore(name)
+        .withPermit(() => work(count), { permits: count, waitMs: 100 + 50 * i })
+        .catch(() => {});
+    });
     expect(most).toBeLessThanOrEqual(4);
     expect(done).toBeGreaterThan(0);
     await eventually(async () => expect(await freeOn(server, name)).toBe(4), { withinMs: 15_000 });

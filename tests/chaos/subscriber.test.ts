@@ -4,13 +4,18 @@ import { lockChannel } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { arena, join, SLACK_MS, seen, subscribersOf, timed } from './support/arena.ts';
+import {
+  arena,
+  join,
+  LATEST_POLL_MS,
+  SLACK_MS,
+  SOONEST_POLL_MS,
+  seen,
+  subscribersOf,
+  timed,
+} from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { LOCK } from './support/kinds.ts';
-
-/** No poll comes sooner than this after an attempt: 5 s less a fifth of noise. */
-const SOONEST_POLL_MS = 4_000;
-const LATEST_POLL_MS = 6_000;
 
 describeWithProcess('the subscriber connection', () => {
   describe.each(EACH_WAY)('with %s', (way) => {

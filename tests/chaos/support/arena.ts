@@ -12,6 +12,10 @@ import { openWay, type Place, type Way } from './ways.ts';
 /** What a busy machine may add to a time. */
 export const SLACK_MS = 600;
 
+/** No poll comes sooner or later than this after an attempt: 5 s and a fifth of noise. */
+export const SOONEST_POLL_MS = 4_000;
+export const LATEST_POLL_MS = 6_000;
+
 export interface Arena {
   readonly server: TestServer;
   readonly proxy: FaultProxy;

@@ -4,6 +4,7 @@
 import type { Holdfast, Lock } from '../../../src/index.ts';
 import * as scripts from '../../../src/scripts/generated.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
+import { runs } from './requests.ts';
 
 export interface Kind {
   readonly title: 'getLock' | 'getNonReentrantLock' | 'getSpinLock' | 'getFencedLock' | 'getSimpleLock';
@@ -27,10 +28,6 @@ export interface Kind {
 
 async function fieldsOn(server: TestServer, name: string): Promise<string[]> {
   return (await server.command('HGETALL', name)) as string[];
-}
-
-function runs(script: { sha1: string }): string {
-  return `EVALSHA ${script.sha1}`;
 }
 
 const hash: Pick<Kind, 'holderOn' | 'countOn' | 'requests'> = {
