@@ -14,18 +14,22 @@ import {
   lockRenew,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, openShared, ownServer } from '../harness/servers.ts';
-import { addMuteUser } from './support/mute-user.ts';
+import { channelOf, describeExclusiveLock, endedOf, exclusiveCalls } from './support/exclusive-lock.ts';
 import { describeReclaim } from './support/reclaim.ts';
-import { expectRunning, heardOn, ScriptBench } from './support/script-bench.ts';
+import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
 
-const channelOf = (name: string) => `redisson_lock__channel:{${name}}`;
-const endedOf = (name: string, owner: string) => `redisson_unlock_latch:{${name}}:${owner}`;
-
-function acquire(name: string, owner: string, leaseMs = 60_000, connection = bench.connection) {
-  return bench.run(lockAcquire, { lock: name, ended: endedOf(name, owner) }, { owner, leaseMs }, connection);
-}
+const calls = exclusiveCalls(bench, {
+  acquire: lockAcquire,
+  end: lockEnd,
+  release: lockRelease,
+  forceRelease: lockForceRelease,
+  renew: lockRenew,
+  holder: lockHolder,
+  describe: lockDescribe,
+});
+const { acquire, release, releasePlainly, forceRelease, renew, holderOf, describeLock } = calls;
 
 function enter(name: string, owner: string, count: number, leaseMs = 60_000, connection = bench.connection) {
   return bench.run(lockEnter, { lock: name }, { owner, count, leaseMs }, connection);
@@ -35,21 +39,17 @@ function leave(name: string, owner: string, count: number, connection = bench.co
   return bench.run(lockLeave, { lock: name }, { owner, count }, connection);
 }
 
-function release(name: string, owner: string, connection = bench.connection) {
-  const keys = { lock: name, ended: endedOf(name, owner) };
-  const args = { owner, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
-  return bench.run(lockEnd, keys, args, connection);
-}
-
-function forceRelease(name: string, holder: string, request: string, connection = bench.connection) {
-  const keys = { lock: name, answer: endedOf(name, request) };
-  const args = { holder, publish: 'PUBLISH', channel: channelOf(name), rememberMs: 30_000 };
-  return bench.run(lockForceRelease, keys, args, connection);
-}
-
-function renew(locks: string[], leaseMs: number, owners: string[], connection = bench.connection) {
-  return bench.run(lockRenew, { locks }, { leaseMs, owners }, connection);
-}
+describeExclusiveLock(bench, {
+  folder: 'lock',
+  calls,
+  stored: (name) => bench.hash(name),
+  holding: (owner) => ({ [owner]: '1' }),
+  otherTypes: [
+    { type: 'string', write: ['SET', 'data'], read: ['GET'], data: 'data' },
+    { type: 'list', write: ['RPUSH', 'a', 'b'], read: ['LRANGE', '0', '-1'], data: ['a', 'b'] },
+    { type: 'set', write: ['SADD', 'a'], read: ['SMEMBERS'], data: ['a'] },
+  ],
+});
 
 describeReclaim(bench, {
   title: 'lock/reclaim',
@@ -67,16 +67,6 @@ describe('lock/acquire', () => {
     expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
     expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
     expectRunning(await bench.pttl(name), 60_000);
-  });
-
-  it('delivered twice, makes one hold and never shortens the lease', async () => {
-    const name = bench.name();
-    await acquire(name, 'c:1', 60_000);
-    expect(await acquire(name, 'c:1', 10_000)).toEqual({ status: 'held' });
-    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
-    expectRunning(await bench.pttl(name), 60_000);
-    expect(await acquire(name, 'c:1', 200_000)).toEqual({ status: 'held' });
-    expectRunning(await bench.pttl(name), 200_000);
   });
 
   it('does not lower the count of a hold that was entered again', async () => {
@@ -210,19 +200,6 @@ describe('lock/leave', () => {
 });
 
 describe('lock/end', () => {
-  it('removes the lock and announces it with 0, once, however often it is delivered', async () => {
-    const name = bench.name();
-    const heard = await bench.listenTo(channelOf(name));
-    await acquire(name, 'c:1');
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 1 });
-    expect(await bench.exists(name)).toBe(false);
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
-    expect(await release(name, 'c:1')).toEqual({ status: 'released', heardBy: 0 });
-    expect(await heard()).toEqual(['0']);
-    expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('released');
-    expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
-  });
-
   it('ends the hold whatever its count', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
@@ -297,9 +274,6 @@ describe('lock/end', () => {
 });
 
 describe('lock/release', () => {
-  const releasePlainly = (name: string, owner: string) =>
-    bench.run(lockRelease, { lock: name }, { owner, publish: 'PUBLISH', channel: channelOf(name) });
-
   it('removes the lock, announces it with 0, and leaves nothing behind', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
@@ -308,19 +282,6 @@ describe('lock/release', () => {
     expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'released', heardBy: 1 });
     expect(await heard()).toEqual(['0']);
     expect(await bench.command('KEYS', `*${name}*`)).toEqual([]);
-  });
-
-  it('says lost, announces nothing and leaves alone what is not its owner’s', async () => {
-    const [name, text] = [bench.name(), bench.name()];
-    await acquire(name, 'c:2');
-    await bench.plant('SET', text, 'data');
-    const heard = await bench.listenTo(channelOf(name));
-    expect(await releasePlainly(name, 'c:1')).toEqual({ status: 'lost' });
-    expect(await releasePlainly(bench.name(), 'c:1')).toEqual({ status: 'lost' });
-    expect(await releasePlainly(text, 'c:1')).toEqual({ status: 'lost' });
-    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
-    expect(await bench.exists(text)).toBe(true);
-    expect(await heard()).toEqual([]);
   });
 });
 
@@ -384,7 +345,6 @@ describe('lock/renew', () => {
 });
 
 describe('lock/holder', () => {
-  const holderOf = (lock: string) => bench.run(lockHolder, { lock }, {});
   const uuid = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455';
 
   it('names the one that holds the lock', async () => {
@@ -449,41 +409,9 @@ describe('lock/force-release', () => {
     expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
     expect(await heard()).toEqual(['0']);
   });
-
-  it('leaves everybody else alone, and tells nobody of nothing', async () => {
-    const name = bench.name();
-    await acquire(name, 'c:2');
-    const heard = await bench.listenTo(channelOf(name));
-    expect(await forceRelease(name, 'c:1', 'r:1')).toEqual({ status: 'ended', announced: 1 });
-    expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
-    expect(await heard()).toEqual([]);
-  });
-
-  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
-    const name = bench.name();
-    if (how === 'ended') await acquire(name, 'java:7');
-    await forceRelease(name, 'java:7', 'r:1');
-    await acquire(name, 'java:7');
-    expect(await forceRelease(name, 'java:7', 'r:1')).toEqual({ status: 'ended', announced: 1 });
-    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
-    expectRunning(await bench.pttl(endedOf(name, 'r:1')), 30_000);
-    await forceRelease(name, 'java:7', 'r:2');
-    expect(await bench.exists(name)).toBe(false);
-  });
 });
 
 describe('lock/describe', () => {
-  const describeLock = (lock: string) => bench.run(lockDescribe, { lock }, {});
-
-  it('names the holder and the rest of its lease', async () => {
-    const name = bench.name();
-    expect(await describeLock(name)).toEqual({ status: 'free' });
-    await acquire(name, 'c:1', 60_000);
-    const reply = await describeLock(name);
-    expect(reply).toEqual({ status: 'locked', remainingMs: expect.any(Number), holder: 'c:1' });
-    if (reply.status === 'locked') expectRunning(reply.remainingMs, 60_000);
-  });
-
   it('names nobody when the hash has more fields than a lock', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'a', '1', 'b', '2');
@@ -497,36 +425,7 @@ describe('lock/describe', () => {
   });
 });
 
-describe('a key of another type', () => {
-  const kinds = [
-    ['string', ['SET', 'data'], ['GET'], 'data'],
-    ['list', ['RPUSH', 'a', 'b'], ['LRANGE', '0', '-1'], ['a', 'b']],
-    ['set', ['SADD', 'a'], ['SMEMBERS'], ['a']],
-  ] as const;
-
-  it.each(kinds)(
-    '%s: is refused with WRONGTYPE and left as it was',
-    async (_kind, [write, ...values], [read, ...range], data) => {
-      const name = bench.name();
-      await bench.plant(write, name, ...values);
-      await expect(acquire(name, 'c:1')).rejects.toThrow(/WRONGTYPE /);
-      await expect(forceRelease(name, 'c:1', 'r:1')).rejects.toThrow(/WRONGTYPE /);
-      expect(await bench.command(read, name, ...range)).toEqual(data);
-      expect(await bench.pttl(name)).toBe(-1);
-      expect(await bench.exists(endedOf(name, 'c:1'))).toBe(false);
-      expect(await bench.exists(endedOf(name, 'r:1'))).toBe(false);
-    },
-  );
-});
-
 describe('a lease', () => {
-  it('the longest there is can be taken', async () => {
-    const name = bench.name();
-    expect(await acquire(name, 'c:1', Number.MAX_SAFE_INTEGER)).toEqual({ status: 'held' });
-    expectRunning(await bench.pttl(name), Number.MAX_SAFE_INTEGER);
-    await release(name, 'c:1');
-  });
-
   it('one millisecond is a lease', async () => {
     const name = bench.name();
     expect(await acquire(name, 'c:1', 1)).toEqual({ status: 'held' });
@@ -535,51 +434,19 @@ describe('a lease', () => {
 });
 
 describeWithProcess('a server without memory to spare', () => {
-  it('refuses to grant, and lets go of everything', async () => {
+  it('refuses to enter again, and lets leave and release what was', async () => {
     const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
     const connection = await openRaw(server.host, server.port);
     await acquire('kept', 'c:1', 60_000, connection);
     await acquire('let go', 'c:2', 60_000, connection);
     await enter('let go', 'c:2', 3, 60_000, connection);
-    await acquire('forced', 'c:3', 60_000, connection);
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
 
-    await expect(acquire('new', 'c:4', 60_000, connection)).rejects.toThrow(/OOM /);
-    expect(await connection.command('EXISTS', 'new')).toBe(0);
     await expect(enter('kept', 'c:1', 2, 60_000, connection)).rejects.toThrow(/OOM /);
     expect(await connection.command('HGETALL', 'kept')).toEqual(['c:1', '1']);
-
-    expect(await renew(['kept'], 200_000, ['c:1'], connection)).toEqual({ status: 'renewed', held: [1] });
-    expectRunning((await connection.command('PTTL', 'kept')) as number, 200_000);
     expect(await leave('let go', 'c:2', 2, connection)).toEqual({ status: 'held' });
     expect(await release('let go', 'c:2', connection)).toEqual({ status: 'released', heardBy: 0 });
-    expect(await forceRelease('forced', 'c:3', 'r:1', connection)).toEqual({ status: 'ended', announced: 1 });
-    expect(await forceRelease('gone', 'c:3', 'r:2', connection)).toEqual({ status: 'ended', announced: 1 });
-    expect(await connection.command('EXISTS', endedOf('forced', 'r:1'), endedOf('gone', 'r:2'))).toBe(2);
-    expect(await release('kept', 'c:9', connection)).toEqual({ status: 'lost' });
-    expect(await connection.command('EXISTS', 'let go', 'forced')).toBe(0);
-    expect(await connection.command('EXISTS', 'kept')).toBe(1);
-  });
-});
-
-describeWithProcess('a user without permission to publish', () => {
-  it('can release; the server just did not take the announcement', async () => {
-    const server = await ownServer();
-    await addMuteUser(server);
-    const connection = await openRaw(server.host, server.port);
-    await connection.command('AUTH', 'mute', 'pw');
-    const admin = await openRaw(server.host, server.port);
-    const listener = await openRaw(server.host, server.port);
-    await listener.subscribe(channelOf('quiet'));
-    const heard = heardOn(listener, channelOf('quiet'), admin);
-
-    await acquire('quiet', 'c:1', 60_000, connection);
-    expect(await release('quiet', 'c:1', connection)).toEqual({ status: 'released', heardBy: -1 });
-    expect(await connection.command('EXISTS', 'quiet')).toBe(0);
-    await acquire('quiet', 'c:2', 60_000, connection);
-    expect(await forceRelease('quiet', 'c:2', 'r:1', connection)).toEqual({ status: 'ended', announced: 0 });
-    expect(await connection.command('EXISTS', 'quiet')).toBe(0);
-    expect(await heard()).toEqual([]);
+    expect(await connection.command('EXISTS', 'let go')).toBe(0);
   });
 });
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/scripts/generated.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { addMuteUser } from './support/mute-user.ts';
+import { openMute } from './support/mute-user.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const PERMANENT = 922_337_203_685_477;
@@ -598,10 +598,7 @@ describeWithProcess('permit-semaphore on a server', () => {
   });
 
   it('without permission to publish: the release counts and says that nobody was woken', async () => {
-    const server = await ownServer();
-    await addMuteUser(server);
-    const raw = await openRaw(server.host, server.port);
-    await raw.command('AUTH', 'mute', 'any');
+    const { server, connection: raw } = await openMute();
     const name = newName();
     const id = newId();
     await server.command('SET', name, '1');

@@ -17,7 +17,7 @@ import {
   readWriteLockWriteRelease,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { addMuteUser } from './support/mute-user.ts';
+import { openMute } from './support/mute-user.ts';
 import { describeReclaim, type ReclaimTerms, RUNNING_GRACE_MS } from './support/reclaim.ts';
 import { expectRunning, heardOn, ScriptBench } from './support/script-bench.ts';
 
@@ -860,14 +860,11 @@ describeWithProcess('read-write-lock on a server out of memory', () => {
   });
 
   it('releases without permission to publish, and says so', async () => {
-    const server = await ownServer();
-    await addMuteUser(server);
-    const via = await openRaw(server.host, server.port);
+    const { server, connection: via } = await openMute();
     const listener = await openRaw(server.host, server.port);
     const name = bench.name();
     await listener.subscribe(channelOf(name));
     const heard = heardOn(listener, channelOf(name), await openRaw(server.host, server.port));
-    await via.command('AUTH', 'mute', '');
     await write(name, 'c:1:write', { via });
     expect(await releaseWrite(name, 'c:1:write', via)).toMatchObject({ status: 'released', announced: 0 });
     await read(name, 'c:1', { via });

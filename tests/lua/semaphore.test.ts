@@ -12,7 +12,7 @@ import {
 } from '../../src/scripts/generated.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { addMuteUser } from './support/mute-user.ts';
+import { openMute } from './support/mute-user.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
@@ -387,10 +387,7 @@ describeWithProcess('semaphore on a server', () => {
   });
 
   it('without permission to publish: the release counts and says that nobody was woken', async () => {
-    const server = await ownServer();
-    await addMuteUser(server);
-    const raw = await openRaw(server.host, server.port);
-    await raw.command('AUTH', 'mute', 'any');
+    const { server, connection: raw } = await openMute();
     const name = newName();
     expect(await release(name, 'c:1', 1, raw)).toEqual({ status: 'released', announced: 0 });
     expect(await server.command('GET', name)).toBe('1');
