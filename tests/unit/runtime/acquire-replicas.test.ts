@@ -1,9 +1,9 @@
 /** Grants that too few replicas have: they did happen, and are undone once. */
 import { describe, expect, it } from 'vitest';
 import { type HoldfastError, ReplicationError } from '../../../src/errors.ts';
-import { type Answer, HandDrivenAcquisition } from './support/acquisition.ts';
-import { Bench } from './support/bench.ts';
-import { refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { type Answer, HandDrivenAcquisition } from '../support/acquisition.ts';
+import { Bench } from '../support/bench.ts';
+import { refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
 
 const GRANTED: Answer = 'granted';
 const BUSY: Answer = 1_000;

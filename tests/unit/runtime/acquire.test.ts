@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { DriverError, OutcomeUnknownError } from '../../../src/errors.ts';
 import type { Waiting } from '../../../src/runtime/line.ts';
-import { type Answer, type HandDriven, HandDrivenAcquisition } from './support/acquisition.ts';
-import { Bench } from './support/bench.ts';
-import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { type Answer, type HandDriven, HandDrivenAcquisition } from '../support/acquisition.ts';
+import { Bench } from '../support/bench.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
 
 const GRANTED: Answer = 'granted';
 const busy = (remainingMs = -1): Answer => remainingMs;

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { BackgroundRetry } from '../../../src/runtime/background-retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { Reports } from './support/bench.ts';
-import { defer, refusal, reset, watchPromise } from './support/deferred.ts';
+import { Reports } from '../support/bench.ts';
+import { defer, refusal, reset, watchPromise } from '../support/deferred.ts';
 
 function setUp() {
   const clock = new ManualClock();

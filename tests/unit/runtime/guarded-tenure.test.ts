@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { LeaseLostError, NotHeldError } from '../../../src/errors.ts';
 import { Tenure } from '../../../src/runtime/tenure.ts';
-import { Bench, NotingEntry, NotingRenewal } from './support/bench.ts';
-import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
-import { GuardedProtocol } from './support/guarded.ts';
+import { Bench, NotingEntry, NotingRenewal } from '../support/bench.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
+import { GuardedProtocol } from '../support/guarded.ts';
 
 function setUp({ watchdogMs = 30_000, graceMs = 30_000 } = {}) {
   const bench = new Bench({ watchdogMs });

@@ -1,9 +1,9 @@
 /** Which waiters take what the holder of their process hands on: those of whom no attempt is under way or in doubt. */
 import { expect, it } from 'vitest';
 import type { Tenure } from '../../../src/runtime/tenure.ts';
-import { type Answer, HandDrivenAcquisition } from './support/acquisition.ts';
-import { Bench, HandDrivenProtocol, NotingRenewal } from './support/bench.ts';
-import { defer, reset, watchPromise } from './support/deferred.ts';
+import { type Answer, HandDrivenAcquisition } from '../support/acquisition.ts';
+import { Bench, HandDrivenProtocol, NotingRenewal } from '../support/bench.ts';
+import { defer, reset, watchPromise } from '../support/deferred.ts';
 
 class Taker extends HandDrivenAcquisition {
   protected override takeOver(_tenure: Tenure): string {

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { LeaseLostError } from '../../../src/errors.ts';
 import { assertInTime, deadlineOf } from '../../../src/runtime/lease.ts';
 import type { TenureProtocol } from '../../../src/runtime/protocol.ts';
-import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from './support/bench.ts';
-import { reset, watchPromise } from './support/deferred.ts';
-import { GuardedProtocol } from './support/guarded.ts';
+import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from '../support/bench.ts';
+import { reset, watchPromise } from '../support/deferred.ts';
+import { GuardedProtocol } from '../support/guarded.ts';
 
 function setUp() {
   const bench = new Bench();

@@ -5,7 +5,7 @@ import { type Peek, Poller } from '../../../src/runtime/poller.ts';
 import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
 import { WakeHub } from '../../../src/runtime/wake/hub.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { HandDrivenDriver } from './support/hand-driven.ts';
+import { HandDrivenDriver } from '../support/hand-driven.ts';
 
 function setUp(peek: Peek = async (keys) => keys.map(() => 60_000)) {
   const clock = new ManualClock();

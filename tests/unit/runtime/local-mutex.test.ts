@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/clock.ts';
 import { LocalMutex } from '../../../src/runtime/local-mutex.ts';
 import { WaitBudget } from '../../../src/runtime/wait-budget.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { watchPromise } from './support/deferred.ts';
+import { watchPromise } from '../support/deferred.ts';
 
 /** `a.b` is inside `a`. */
 const nested = () => new LocalMutex<string>((innermost, who) => who.startsWith(`${innermost}.`));

@@ -1,8 +1,8 @@
 /** Why a hold is said to be lost, and what a wait that never began leaves behind. */
 import { describe, expect, it } from 'vitest';
-import { HandDrivenAcquisition } from './support/acquisition.ts';
-import { Bench, HandDrivenProtocol, NotingRenewal } from './support/bench.ts';
-import { defer } from './support/deferred.ts';
+import { HandDrivenAcquisition } from '../support/acquisition.ts';
+import { Bench, HandDrivenProtocol, NotingRenewal } from '../support/bench.ts';
+import { defer } from '../support/deferred.ts';
 
 function setUp() {
   const bench = new Bench({ watchdogMs: 3_000, commandTimeoutMs: 3_000 });

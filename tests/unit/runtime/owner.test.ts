@@ -1,7 +1,7 @@
 /** Owners, their numbers, and which section the running code is in. */
 import { describe, expect, it } from 'vitest';
 import { Owner, OwnerNumbers, Section, Sections } from '../../../src/runtime/owner.ts';
-import { defer } from './support/deferred.ts';
+import { defer } from '../support/deferred.ts';
 
 const owner = () => new Owner('client');
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Waiter } from '../../../src/runtime/line.ts';
 import type { Tenure } from '../../../src/runtime/tenure.ts';
-import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from './support/bench.ts';
-import { defer, unreachable } from './support/deferred.ts';
-import { GuardedProtocol } from './support/guarded.ts';
+import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from '../support/bench.ts';
+import { defer, unreachable } from '../support/deferred.ts';
+import { GuardedProtocol } from '../support/guarded.ts';
 
 /** One that takes what it is handed. */
 class NextWaiter implements Waiter {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Peek, type Polled, Poller } from '../../../src/runtime/poller.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { refusal, reset } from './support/deferred.ts';
+import { refusal, reset } from '../support/deferred.ts';
 
 class NotingLine implements Polled {
   readonly looks: number[] = [];

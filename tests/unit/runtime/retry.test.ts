@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DriverError, OutcomeUnknownError } from '../../../src/errors.ts';
 import { retry } from '../../../src/runtime/retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
 
 /** Rejects with these, one after the other; the last one for ever. */
 function failing(...errors: [unknown, ...unknown[]]) {

@@ -1,8 +1,8 @@
 /** One owner's possession of one lock: entries, deadline, loss and release. */
 import { describe, expect, it } from 'vitest';
 import { LeaseLostError, OutcomeUnknownError } from '../../../src/errors.ts';
-import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from './support/bench.ts';
-import { defer, refusal, reset, unreachable, watchPromise } from './support/deferred.ts';
+import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from '../support/bench.ts';
+import { defer, refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
 
 function setUp(settings: { watchdogMs?: number; commandTimeoutMs?: number } = {}) {
   const bench = new Bench(settings);

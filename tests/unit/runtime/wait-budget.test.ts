@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { EXPIRED, WaitBudget } from '../../../src/runtime/wait-budget.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { defer, watchPromise } from './support/deferred.ts';
+import { defer, watchPromise } from '../support/deferred.ts';
 
 const never = new Promise<never>(() => {});
 

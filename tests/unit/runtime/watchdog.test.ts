@@ -1,7 +1,7 @@
 /** Renewals: when they are sent, in what company, and what becomes of holds when they fail. */
 import { describe, expect, it } from 'vitest';
-import { Bench, HandDrivenProtocol, NotingRenewal } from './support/bench.ts';
-import { defer, refusal, reset, unreachable } from './support/deferred.ts';
+import { Bench, HandDrivenProtocol, NotingRenewal } from '../support/bench.ts';
+import { defer, refusal, reset, unreachable } from '../support/deferred.ts';
 
 function setUp(settings: { watchdogMs?: number; commandTimeoutMs?: number } = {}) {
   const bench = new Bench(settings);

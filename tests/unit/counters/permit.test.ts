@@ -1,0 +1,20 @@
+/** A permit that is held: what it is told while it is being given back. */
+import { expect, it } from 'vitest';
+import { HeldPermit, HeldPermits } from '../../../src/counters/permit.ts';
+import type { PermitProtocol } from '../../../src/counters/permit-protocol.ts';
+import { Bench, HandDrivenProtocol, NotingRenewal } from '../support/bench.ts';
+
+it('is told its deadline while it is given back by its id, and not renewed', async () => {
+  const { clock, runtime } = new Bench({ watchdogMs: 3_000 });
+  const renewal = new NotingRenewal(clock);
+  const protocol = new HandDrivenProtocol('a', renewal) as unknown as PermitProtocol;
+  const grant = { owner: 'id', sentAt: runtime.leaseClock.sendTime(), leaseMs: 3_000 };
+  const permit = new HeldPermit(runtime, new HeldPermits(renewal.renew), protocol, grant, true);
+  const { signal } = permit;
+  await clock.advance(500);
+  permit.leaving();
+  // The server gives it to others after 3 s, and has not answered yet.
+  await clock.advance(2_400);
+  expect(renewal.calls).toEqual([]);
+  expect(signal.aborted).toBe(true);
+});

@@ -1,0 +1,401 @@
+/** Which grants travel together, what is waited for, and how many replicas that takes. */
+import { describe, expect, it } from 'vitest';
+import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
+import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+import { evalOn, evalShaOn } from '../../harness/script-calls.ts';
+import { refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
+import { CarryingDriver } from '../support/sending.ts';
+
+type Asked = { readonly key: string; answer(replicas: number | null): void; fail(error: unknown): void };
+
+function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?: number } = {}) {
+  const clock = new ManualClock();
+  const driver = new CarryingDriver();
+  const replicaCounts = new ReplicaCounts({ clock, wish, expected, topology: 'standalone' });
+  const complaints: unknown[] = [];
+  /** Every question for the number of replicas; `replicas` answers it at once, unless it is undefined. */
+  const asked: Asked[] = [];
+  const server: { replicas: number | null | undefined } = { replicas: 1 };
+  const replicaAcks = new ReplicaAcks({
+    driver,
+    replicaCounts,
+    timeoutMs: 500,
+    count: (key) =>
+      new Promise((resolve, reject) => {
+        asked.push({ key, answer: resolve, fail: reject });
+        if (server.replicas !== undefined) resolve(server.replicas);
+      }),
+    onUnavailable: (why) => complaints.push(why),
+  });
+  const send = (key: string, needed = 1, script = key) => {
+    const sending = replicaAcks.sending(key, needed);
+    const reply = watchPromise(evalShaOn(sending, script, [key], ['x']));
+    return { sending, reply };
+  };
+  return { replicaAcks, asked, replicaCounts, clock, complaints, driver, send, server };
+}
+
+const settle = (clock: ManualClock) => clock.advance(0);
+
+describe('grants on their way', () => {
+  it('of one turn travel together, with one WAIT for the most that one of them needs', async () => {
+    const { clock, driver, send } = setUp();
+    const sent = [send('a', 1), send('b', 3), send('c', 2)];
+    await settle(clock);
+    expect(driver.opened).toHaveLength(1);
+    expect(driver.connection.log).toEqual(['evalsha a', 'evalsha b', 'evalsha c', 'WAIT 3 500']);
+    driver.connection.answer(3).resolve(2);
+    expect(await Promise.all(sent.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2, 2]);
+  });
+
+  it('carry their keys and arguments as given', async () => {
+    const { replicaAcks, clock, driver } = setUp();
+    void evalOn(replicaAcks.sending('a', 1), 'return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
+    await settle(clock);
+    expect(driver.connection.sent[0]?.args).toEqual([
+      'eval',
+      'return 1',
+      '2',
+      'a',
+      'b',
+      'x',
+      Buffer.from([0xff]),
+    ]);
+  });
+
+  it('that come while one is waited for go with the next, all of them', async () => {
+    const { clock, driver, send } = setUp();
+    send('a');
+    await settle(clock);
+    const later = [send('b', 1)];
+    await settle(clock);
+    later.push(send('c', 2));
+    await settle(clock);
+    const { connection } = driver;
+    expect(connection.log).toEqual(['evalsha a', 'WAIT 1 500']);
+    connection.answer(1).resolve(1);
+    await settle(clock);
+    expect(connection.log.slice(2)).toEqual(['evalsha b', 'evalsha c', 'WAIT 2 500']);
+    connection.answer(4).resolve(2);
+    expect(await Promise.all(later.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2]);
+  });
+
+  it('are answered before anybody has acknowledged them', async () => {
+    const { clock, driver, send } = setUp();
+    const { reply, sending } = send('a');
+    await settle(clock);
+    driver.connection.answer(0).resolve(['held']);
+    const acknowledged = watchPromise(sending.acknowledged());
+    await settle(clock);
+    expect(reply).toMatchObject({ state: 'resolved', value: ['held'] });
+    expect(acknowledged.state).toBe('pending');
+    driver.connection.answer(1).resolve(1);
+    await settle(clock);
+    expect(acknowledged).toMatchObject({ state: 'resolved', value: 1 });
+  });
+
+  it('are acknowledged by what was waited for after the last of its scripts', async () => {
+    const { replicaAcks, clock, driver } = setUp();
+    const sending = replicaAcks.sending('a', 1);
+    const unknown = watchPromise(evalShaOn(sending, 'digest', ['a'], []));
+    await settle(clock);
+    driver.connection.answer(0).reject(refusal('NOSCRIPT No matching script.'));
+    driver.connection.answer(1).resolve(2);
+    await settle(clock);
+    expect(unknown.state).toBe('rejected');
+    void evalOn(sending, 'source', ['a'], []);
+    const acknowledged = watchPromise(sending.acknowledged());
+    await settle(clock);
+    expect(acknowledged.state).toBe('pending');
+    driver.connection.answer(3).resolve(1);
+    await settle(clock);
+    expect(acknowledged.value).toBe(1);
+  });
+
+  it('of one server do not wait for another', async () => {
+    const { clock, driver, send } = setUp();
+    driver.homes.set('b', 'B');
+    send('a');
+    send('b');
+    await settle(clock);
+    expect(driver.opened.map(({ node, log }) => [node, log.length])).toEqual([
+      ['A', 2],
+      ['B', 2],
+    ]);
+    driver.connection.answer(1).resolve(1);
+    await settle(clock);
+    send('b', 1, 'again');
+    await settle(clock);
+    expect(driver.connection.log.slice(2)).toEqual(['evalsha again', 'WAIT 1 500']);
+  });
+
+  it('that a server has no more make it look for who has', async () => {
+    const { clock, driver, send } = setUp();
+    const { reply } = send('a');
+    await settle(clock);
+    driver.connection.answer(0).reject(refusal('MOVED 1 127.0.0.1:7001'));
+    await settle(clock);
+    expect(reply.state).toBe('rejected');
+    expect(driver.rediscovered).toEqual(['a']);
+  });
+
+  it('to a server that is not reached, or falls silent, make it look for who is in charge', async () => {
+    const { clock, driver, send } = setUp();
+    driver.failures.push(unreachable());
+    send('a');
+    await settle(clock);
+    expect(driver.rediscovered).toEqual(['a']);
+    send('b');
+    await settle(clock);
+    for (const { answer } of driver.connection.sent) answer.reject(reset());
+    await settle(clock);
+    expect(driver.rediscovered).toEqual(['a', 'b']);
+  });
+
+  it('that are refused make it look for nobody', async () => {
+    const { clock, driver, send } = setUp();
+    send('a');
+    await settle(clock);
+    driver.connection.answer(0).reject(refusal());
+    await settle(clock);
+    expect(driver.rediscovered).toEqual([]);
+  });
+});
+
+describe('a connection', () => {
+  it('that cannot be opened rejects what was to be sent, and is tried anew for the next', async () => {
+    const { clock, driver, send } = setUp();
+    const failure = unreachable();
+    driver.failures.push(failure);
+    const sent = [send('a'), send('b')];
+    await settle(clock);
+    for (const { reply, sending } of sent) {
+      expect(reply).toMatchObject({ state: 'rejected', error: failure });
+      expect(sending.isUndelivered).toBe(true);
+      await expect(sending.acknowledged()).rejects.toBe(failure);
+    }
+    const { sending } = send('c');
+    await settle(clock);
+    expect(driver.connection.log).toEqual(['evalsha c', 'WAIT 1 500']);
+    expect(sending.isUndelivered).toBe(false);
+  });
+
+  it('that breaks or falls silent rejects what it carried, is dropped, and replaced for those who wait', async () => {
+    const { clock, driver, send } = setUp();
+    const { reply, sending } = send('a');
+    await settle(clock);
+    const broken = driver.connection;
+    const next = send('b');
+    for (const { answer } of broken.sent) answer.reject(reset());
+    await settle(clock);
+    expect(reply.state).toBe('rejected');
+    expect(sending.isUndelivered).toBe(false);
+    await expect(sending.acknowledged()).rejects.toThrow('ECONNRESET');
+    expect(broken.isDestroyed).toBe(true);
+    expect(driver.opened).toHaveLength(2);
+    driver.connection.answer(0).resolve(['held']);
+    driver.connection.answer(1).resolve(1);
+    await settle(clock);
+    expect(next.reply.value).toEqual(['held']);
+    expect(await next.sending.acknowledged()).toBe(1);
+  });
+
+  it('that went down while nothing was sent is replaced', async () => {
+    const { clock, driver, send } = setUp();
+    send('a');
+    await settle(clock);
+    driver.connection.answer(1).resolve(1);
+    await settle(clock);
+    driver.connection.events.onDown(reset());
+    send('b');
+    await settle(clock);
+    expect(driver.opened).toHaveLength(2);
+    expect(driver.connection.log).toEqual(['evalsha b', 'WAIT 1 500']);
+  });
+
+  it('that refuses to wait is kept: it carries on for what is not waited for', async () => {
+    const { clock, driver, send } = setUp();
+    const { reply, sending } = send('a');
+    await settle(clock);
+    driver.connection.answer(0).resolve(['held']);
+    driver.connection.answer(1).reject(refusal());
+    await settle(clock);
+    expect(reply.value).toEqual(['held']);
+    await expect(sending.acknowledged()).rejects.toThrow('NOPERM');
+    send('b');
+    await settle(clock);
+    expect(driver.opened).toHaveLength(1);
+    expect(driver.connection.isDestroyed).toBe(false);
+  });
+
+  it.each([
+    'ERR WAIT cannot be used with replica instances.',
+    'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+  ])('whose server became a replica is replaced, and what it granted is in doubt: %s', async (text) => {
+    const { clock, driver, send } = setUp();
+    const { sending } = send('a');
+    await settle(clock);
+    driver.connection.answer(0).resolve(['held']);
+    driver.connection.answer(1).reject(refusal(text));
+    await settle(clock);
+    await expect(sending.acknowledged()).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    expect(driver.connection.isDestroyed).toBe(true);
+    send('b');
+    await settle(clock);
+    expect(driver.opened).toHaveLength(2);
+  });
+});
+
+describe('how many replicas are needed', () => {
+  it.each([
+    ['auto', 5, 1],
+    ['majority', 5, 3],
+  ] as const)(
+    'is what the census says of those that the server has: %s of %d',
+    async (wish, replicas, needed) => {
+      const { replicaAcks, asked, server } = setUp({ wish });
+      server.replicas = replicas;
+      expect(await replicaAcks.needed('a')).toBe(needed);
+      expect(asked).toHaveLength(1);
+    },
+  );
+
+  it('a number is asked for whatever is connected, and nobody counts', async () => {
+    const { replicaAcks, asked } = setUp({ wish: 3 });
+    expect(await replicaAcks.needed('a')).toBe(3);
+    expect(await replicaAcks.neededNow('a')).toBe(3);
+    expect(asked).toEqual([]);
+  });
+
+  it('is counted once for each server, and asked for again in the background when that is old', async () => {
+    const { replicaAcks, asked, clock, driver, server } = setUp();
+    driver.homes.set('b', 'B');
+    for (const key of ['a', 'a2', 'b', 'a']) expect(await replicaAcks.needed(key)).toBe(1);
+    expect(asked.map(({ key }) => key)).toEqual(['a', 'b']);
+    clock.jump(10_001);
+    server.replicas = undefined;
+    // Answered with what was known, without waiting; and asked for once, though many come.
+    expect(await replicaAcks.needed('a')).toBe(1);
+    expect(await replicaAcks.needed('a')).toBe(1);
+    expect(asked).toHaveLength(3);
+    asked[2]?.answer(0);
+    await settle(clock);
+    expect(await replicaAcks.needed('a')).toBe(0);
+  });
+
+  it('stays what it was when it could not be counted again', async () => {
+    const { replicaAcks, asked, clock, server } = setUp();
+    expect(await replicaAcks.needed('a')).toBe(1);
+    clock.jump(10_001);
+    server.replicas = undefined;
+    expect(await replicaAcks.needed('a')).toBe(1);
+    asked[1]?.fail(reset());
+    await settle(clock);
+    expect(await replicaAcks.needed('a')).toBe(1);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is not known when it could not be counted the first time', async () => {
+    const { replicaAcks, asked, server } = setUp();
+    server.replicas = undefined;
+    const needed = replicaAcks.needed('a');
+    asked[0]?.fail(unreachable());
+    await expect(needed).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('is told by whoever has counted', async () => {
+    const { replicaAcks, asked, replicaCounts } = setUp({ wish: 'majority' });
+    replicaCounts.counted('A', 4);
+    expect(await replicaAcks.needed('a')).toBe(2);
+    expect(asked).toEqual([]);
+  });
+
+  it('now is counted now, whatever was known', async () => {
+    const { replicaAcks, asked, server } = setUp();
+    expect(await replicaAcks.needed('a')).toBe(1);
+    server.replicas = 0;
+    expect(await replicaAcks.needed('a')).toBe(1);
+    expect(await replicaAcks.neededNow('a')).toBe(0);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('a majority is one of all that there should be, or ever were', async () => {
+    const { replicaAcks, server } = setUp({ wish: 'majority', expected: 2 });
+    server.replicas = 0;
+    expect(await replicaAcks.needed('a')).toBe(1);
+    server.replicas = 4;
+    expect(await replicaAcks.neededNow('a')).toBe(2);
+    server.replicas = 1;
+    expect(await replicaAcks.neededNow('a')).toBe(2);
+  });
+});
+
+describe('a Cluster whose servers have not all as many replicas', () => {
+  it('a majority is one of the replicas that the server of the key has', async () => {
+    const { replicaAcks, replicaCounts, driver } = setUp({ wish: 'majority' });
+    driver.homes.set('b', 'B');
+    replicaCounts.counted('A', 3);
+    replicaCounts.counted('B', 1);
+    expect(await replicaAcks.needed('a')).toBe(2);
+    expect(await replicaAcks.needed('b')).toBe(1);
+  });
+});
+
+describe('a server that offers no acknowledgements', () => {
+  it('is gone on with where they were optional, having said so', async () => {
+    const { replicaAcks, asked, replicaCounts, complaints } = setUp();
+    const why = refusal();
+    expect(replicaAcks.giveUp('a', why)).toBe(true);
+    expect(complaints).toEqual([why]);
+    expect(replicaCounts.refusal).toBe(`A: ${why.message}`);
+    expect(await replicaAcks.needed('a')).toBe(0);
+    expect(asked).toEqual([]);
+  });
+
+  it('is the only one that is gone on with so', async () => {
+    const { replicaAcks, driver } = setUp();
+    driver.homes.set('b', 'B');
+    replicaAcks.giveUp('b', refusal());
+    expect(await replicaAcks.needed('b')).toBe(0);
+    expect(await replicaAcks.needed('a')).toBe(1);
+  });
+
+  it('is asked for them again once somebody finds that it does', async () => {
+    const { replicaAcks, replicaCounts } = setUp();
+    replicaAcks.giveUp('a', refusal());
+    replicaCounts.allowed('A');
+    expect(await replicaAcks.needed('a')).toBe(1);
+  });
+
+  it('since then is news, though it was gone on without before', () => {
+    const { replicaAcks, replicaCounts, complaints } = setUp();
+    replicaAcks.giveUp('a', refusal());
+    replicaCounts.allowed('A');
+    replicaAcks.giveUp('a', refusal());
+    expect(complaints).toHaveLength(2);
+  });
+
+  it.each([1, 'majority'] as const)('is not gone on with where they were insisted on: %s', async (wish) => {
+    const { replicaAcks, replicaCounts, complaints } = setUp({ wish });
+    expect(replicaAcks.giveUp('a', refusal())).toBe(false);
+    expect(complaints).toEqual([]);
+    // Whoever looks next tells.
+    expect(replicaCounts.refusal).toMatch(/^A: NOPERM/);
+    expect(await replicaAcks.needed('a')).toBe(1);
+  });
+
+  it('nor tells how many there are: where they are optional none is asked for, and that is said', async () => {
+    const { replicaAcks, complaints, server } = setUp();
+    server.replicas = null;
+    expect(await replicaAcks.needed('a')).toBe(0);
+    expect(complaints).toHaveLength(1);
+  });
+
+  it('nor tells how many there are: a majority cannot be had', async () => {
+    const { replicaAcks, complaints, server } = setUp({ wish: 'majority' });
+    server.replicas = null;
+    await expect(replicaAcks.needed('a')).rejects.toThrow('does not tell how many replicas');
+    expect(complaints).toEqual([]);
+  });
+});
