@@ -6,20 +6,14 @@ import { randomName } from '../harness/names.ts';
 import { itWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, describeThrough, onOneServer } from './support/context.ts';
+import { untilListening, WELL_BEFORE_POLL_MS } from './support/listeners.ts';
 import { rejection, timed } from './support/moments.ts';
 import { commandCounts, resetCounts } from './support/server-stats.ts';
 
-/** Far below the shortest time after which a waiter that heard nothing would look again by itself. */
-const WELL_BEFORE_POLL_MS = 2_000;
-
 const channelOf = (name: string) => `redisson_countdownlatch__channel__{${name}}`;
 
-async function untilWaiting(raw: RawView, name: string, processes = 1): Promise<void> {
-  await eventually(async () => {
-    const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
-    return Number(count) === processes;
-  });
-}
+const untilWaiting = (raw: RawView, name: string, processes = 1) =>
+  untilListening(raw, channelOf(name), processes);
 
 async function closed(
   context: Context,

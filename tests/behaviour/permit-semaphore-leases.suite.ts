@@ -6,6 +6,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, describeThrough, onOneServer } from './support/context.ts';
+import { WELL_BEFORE_POLL_MS } from './support/listeners.ts';
 import { rejection, whenAborted } from './support/moments.ts';
 import {
   endOf,
@@ -16,7 +17,6 @@ import {
   serverNow,
   setOf,
   stored,
-  WELL_BEFORE_POLL_MS,
 } from './support/permit-semaphore-by-hand.ts';
 import { commandCounts, resetCounts } from './support/server-stats.ts';
 

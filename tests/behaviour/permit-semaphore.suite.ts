@@ -4,9 +4,9 @@ import { ClosedError, DriverError, NotHeldError, OptionError, type Permit } from
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, describeThrough } from './support/context.ts';
+import { WELL_BEFORE_POLL_MS } from './support/listeners.ts';
 import { rejection, timed } from './support/moments.ts';
 import {
-  channelOf,
   endOf,
   javaReleases,
   javaTakes,
@@ -15,9 +15,8 @@ import {
   prepared,
   setOf,
   stored,
-  untilWaiting,
-  WELL_BEFORE_POLL_MS,
 } from './support/permit-semaphore-by-hand.ts';
+import { channelOf, untilWaiting } from './support/semaphores.ts';
 
 const STRANGE_ID = '0123456789abcdef0123456789abcdef';
 

@@ -1,48 +1,21 @@
 /** The semaphore: counting, waiting, giving back, and sharing it with Redisson. */
 import { describe, expect, it } from 'vitest';
-import {
-  AcquireTimeoutError,
-  ClosedError,
-  DriverError,
-  type Holdfast,
-  OptionError,
-  type Semaphore,
-} from '../../src/index.ts';
+import { AcquireTimeoutError, ClosedError, DriverError, OptionError } from '../../src/index.ts';
 import type { RawView } from '../harness/cluster-connection.ts';
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, describeThrough } from './support/context.ts';
+import { WELL_BEFORE_POLL_MS } from './support/listeners.ts';
 import { gate, rejection, timed } from './support/moments.ts';
-
-/** Far below the shortest time after which a waiter that heard nothing would look again by itself. */
-const WELL_BEFORE_POLL_MS = 2_000;
-
-const channelOf = (name: string) => `redisson_sc:{${name}}`;
+import { channelOf, preparedSemaphore, untilWaiting } from './support/semaphores.ts';
 
 async function stored(raw: RawView, name: string): Promise<number | null> {
   const value = await raw.command('GET', name);
   return value === null ? null : Number(value);
 }
 
-/** Resolves when this many processes wait for permits. */
-async function untilWaiting(raw: RawView, name: string, processes = 1): Promise<void> {
-  await eventually(async () => {
-    const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
-    return Number(count) === processes;
-  });
-}
-
-/** A semaphore with so many permits, and what looks at it from outside. */
-async function prepared(
-  context: Context,
-  permits: number,
-): Promise<{ client: Holdfast; raw: RawView; name: string; semaphore: Semaphore }> {
-  const client = await context.client();
-  const raw = await context.raw();
-  const semaphore = client.getSemaphore(randomName());
-  await semaphore.trySetPermits(permits);
-  return { client, raw, name: semaphore.name, semaphore };
-}
+const prepared = (context: Context, permits: number) =>
+  preparedSemaphore(context, permits, (client, name) => client.getSemaphore(name));
 
 function describeSemaphore(context: Context): void {
   describe('counting', () => {

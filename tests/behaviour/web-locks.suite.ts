@@ -4,6 +4,7 @@ import { ClosedError, LeaseLostError, OptionError, type WebLock } from '../../sr
 import { randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, describeThrough } from './support/context.ts';
+import { untilListening } from './support/listeners.ts';
 import { gate, rejection, whenAborted } from './support/moments.ts';
 import { fieldsOf, RedissonReadWriteByHand } from './support/read-write-lock-by-hand.ts';
 
@@ -99,9 +100,7 @@ function describeWebLocks(context: Context): void {
       await eventually(async () => (await ours.locks.query()).pending.length === 1);
       // Both listen: from here on nothing but a message makes the shared request look again soon.
       const channel = `redisson_rwlock:{${name}}`;
-      await eventually(
-        async () => Number(((await raw.command('PUBSUB', 'NUMSUB', channel)) as unknown[])[1]) === 2,
-      );
+      await untilListening(raw, channel, 2);
       const [noted] = (await raw.command('ZRANGE', waiting, 0, -1)) as [string];
       giveUp.abort(new Error('enough'));
       expect(await aborted).toBe(giveUp.signal.reason);

@@ -6,6 +6,7 @@ import type { RawView } from '../../harness/cluster-connection.ts';
 import { eventually } from '../../harness/wait.ts';
 import type { Context } from './context.ts';
 import type { Kind } from './kinds.ts';
+import { listenersOf } from './listeners.ts';
 
 /** Where Redisson announces the releases of a lock. */
 export function channelOf(name: string): string {
@@ -69,9 +70,8 @@ export function byHand(raw: RawView, { layout }: Kind, name: string): RedissonBy
 }
 
 /** How many connections listen for the releases of a lock. */
-export async function subscribersOf(raw: RawView, name: string): Promise<number> {
-  const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
-  return Number(count);
+export function subscribersOf(raw: RawView, name: string): Promise<number> {
+  return listenersOf(raw, channelOf(name));
 }
 
 /** Listens to a channel; what it returns resolves with all that was published there up to its call. */

@@ -2,16 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Holdfast, PermitExpirableSemaphore } from '../../../src/index.ts';
 import type { RawView } from '../../harness/cluster-connection.ts';
-import { randomName } from '../../harness/names.ts';
-import { eventually } from '../../harness/wait.ts';
 import type { Context } from './context.ts';
-
-/** Far below the shortest time after which a waiter that heard nothing would look again by itself. */
-export const WELL_BEFORE_POLL_MS = 2_000;
+import { channelOf, type Prepared, preparedSemaphore } from './semaphores.ts';
 
 export const PERMANENT = 922_337_203_685_477;
 
-export const channelOf = (name: string) => `redisson_sc:{${name}}`;
 export const setOf = (name: string) => `{${name}}:timeout`;
 
 /** What stands in Redis: free permits, null without a semaphore, and taken ones. */
@@ -53,30 +48,12 @@ export async function javaReleases(raw: RawView, name: string, id: string): Prom
   return true;
 }
 
-/** Resolves when this many processes wait for permits. */
-export async function untilWaiting(raw: RawView, name: string, processes = 1): Promise<void> {
-  await eventually(async () => {
-    const [, count] = (await raw.command('PUBSUB', 'NUMSUB', channelOf(name))) as [string, number];
-    return Number(count) === processes;
-  });
-}
-
-export interface Prepared {
-  readonly client: Holdfast;
-  readonly raw: RawView;
-  readonly name: string;
-  readonly semaphore: PermitExpirableSemaphore;
-}
-
 /** A semaphore with so many permits, and what looks at it from outside. */
-export async function prepared(
+export function prepared(
   context: Context,
   permits: number,
   options?: Parameters<Context['client']>[0],
-): Promise<Prepared> {
-  const client = await context.client(options);
-  const raw = await context.raw();
-  const semaphore = client.getPermitExpirableSemaphore(randomName());
-  await semaphore.trySetPermits(permits);
-  return { client, raw, name: semaphore.name, semaphore };
+): Promise<Prepared<PermitExpirableSemaphore>> {
+  const get = (client: Holdfast, name: string) => client.getPermitExpirableSemaphore(name);
+  return preparedSemaphore(context, permits, get, options);
 }

@@ -3,6 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { RawView } from '../../harness/cluster-connection.ts';
+import { listenersOf } from './listeners.ts';
 
 export const rwChannelOf = (name: string): string => `redisson_rwlock:{${name}}`;
 export const holdKeyOf = (name: string, owner: string, hold: number): string =>
@@ -126,7 +127,6 @@ export class RedissonReadWriteByHand {
 }
 
 /** How many connections listen for the releases of the lock. */
-export async function rwSubscribersOf(raw: RawView, name: string): Promise<number> {
-  const [, count] = (await raw.command('PUBSUB', 'NUMSUB', rwChannelOf(name))) as [string, number];
-  return Number(count);
+export function rwSubscribersOf(raw: RawView, name: string): Promise<number> {
+  return listenersOf(raw, rwChannelOf(name));
 }
