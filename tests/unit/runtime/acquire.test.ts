@@ -67,6 +67,17 @@ class Arena {
   }
 }
 
+/** Two that wait: the head of the line, which can give up, and the next. */
+async function headAndNext() {
+  const arena = new Arena();
+  const controller = new AbortController();
+  const a = arena.start('a', { signal: controller.signal });
+  const b = arena.start('b');
+  await arena.clock.advance(100);
+  arena.log.length = 0;
+  return { arena, controller, a, b };
+}
+
 describe('what is free', () => {
   it('is had at the first attempt, without a subscription and without a timer', async () => {
     const arena = new Arena();
@@ -246,11 +257,7 @@ describe('several waiters of one process', () => {
   });
 
   it('are not all woken by the release that let one in', async () => {
-    const arena = new Arena();
-    const a = arena.start('a');
-    const b = arena.start('b');
-    await arena.clock.advance(100);
-    arena.log.length = 0;
+    const { arena, a, b } = await headAndNext();
     arena.release();
     arena.bench.driver.connection.events.onMessage('ch', '0');
     await arena.clock.advance(1_000);
@@ -260,11 +267,7 @@ describe('several waiters of one process', () => {
   });
 
   it('pass a wake-up on when the head gives up in that very moment', async () => {
-    const arena = new Arena();
-    const controller = new AbortController();
-    const a = arena.start('a', { signal: controller.signal });
-    const b = arena.start('b');
-    await arena.clock.advance(100);
+    const { arena, controller, a, b } = await headAndNext();
     controller.abort('stop');
     arena.release();
     await arena.clock.advance(0);
@@ -273,12 +276,7 @@ describe('several waiters of one process', () => {
   });
 
   it('get what a head took that gives up in the moment in which it was woken', async () => {
-    const arena = new Arena();
-    const controller = new AbortController();
-    const a = arena.start('a', { signal: controller.signal });
-    const b = arena.start('b');
-    await arena.clock.advance(100);
-    arena.log.length = 0;
+    const { arena, controller, a, b } = await headAndNext();
     arena.release();
     controller.abort('stop');
     await arena.clock.advance(0);
@@ -291,12 +289,7 @@ describe('several waiters of one process', () => {
   });
 
   it('do not miss what a head was woken for that gives up, and took nothing', async () => {
-    const arena = new Arena();
-    const controller = new AbortController();
-    const a = arena.start('a', { signal: controller.signal });
-    const b = arena.start('b');
-    await arena.clock.advance(100);
-    arena.log.length = 0;
+    const { arena, controller, a, b } = await headAndNext();
     const take = arena.answer;
     // Sent on another connection than what undoes it, the attempt comes second, takes nothing, and nobody is told.
     arena.answer = () => new Promise(() => {});
