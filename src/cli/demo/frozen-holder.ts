@@ -14,11 +14,7 @@ export const frozenHolder: Scene = {
   story: 'SIGSTOP for the holder until its lease is over, then SIGCONT',
   async play(stage) {
     const name = stage.name('frozen-holder');
-    stage.live('starting a process');
-    const worker = await stage.worker();
-    const held = worker.next('held');
-    worker.tell({ do: 'hold', lock: name });
-    const { owner } = await held;
+    const { worker, owner } = await stage.holder(name);
     const client = await stage.client();
     const lost = worker.next('lost');
 

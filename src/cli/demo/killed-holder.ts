@@ -16,11 +16,7 @@ export const killedHolder: Scene = {
   story: 'The process that holds the lock gets a SIGKILL',
   async play(stage) {
     const name = stage.name('killed-holder');
-    stage.live('starting a process');
-    const worker = await stage.worker();
-    const held = worker.next('held');
-    worker.tell({ do: 'hold', lock: name });
-    const { owner } = await held;
+    const { worker, owner } = await stage.holder(name);
 
     const client = await stage.client();
     let tookOverAt = 0;

@@ -76,6 +76,16 @@ export class Stage implements AsyncDisposable {
     return worker;
   }
 
+  /** Starts a worker process that holds this lock. */
+  async holder(lock: string): Promise<{ worker: WorkerProcess; owner: string }> {
+    this.live('starting a process');
+    const worker = await this.worker();
+    const held = worker.next('held');
+    worker.tell({ do: 'hold', lock });
+    const { owner } = await held;
+    return { worker, owner };
+  }
+
   /** Shows the current state. */
   live(text: string): void {
     if (!this.#isOver) this.screen.live(INDENT + text);
