@@ -6,10 +6,21 @@ import { eventually } from '../../tests/harness/wait.ts';
 import { bufferCommand, type Interceptor, PatchedScript, runs } from './interceptor.ts';
 import { type Mutant, mutant } from './mutant.ts';
 import { at, type PlainHold, retimed } from './retimed-hold.ts';
+import type { Rig } from './rig.ts';
 import { whenAborted } from './signals.ts';
 
 const NAME = 'invoice:42';
 const LOCK = { worker: 'w', key: NAME, kind: 'lock' } as const;
+
+/** A client behind a proxy that can delay its commands, and a rival that reaches the server at once. */
+async function slowAndRival(rig: Rig) {
+  const server = await rig.server();
+  const proxy = await rig.proxy(server);
+  const slowLock = (await rig.client(proxy, { options: { commandTimeoutMs: 5_000 } })).getLock(NAME);
+  const lock = (await rig.client(server)).getLock(NAME);
+  await slowLock.isLocked();
+  return { proxy, slowLock, lock, slow: rig.recorder('slow'), rival: rig.recorder('rival') };
+}
 
 const deadlineFromReply = mutant({
   name: 'deadline-from-reply',
@@ -18,12 +29,7 @@ const deadlineFromReply = mutant({
   breaks: 'overlap',
   async play(rig) {
     const leaseMs = 1_500;
-    const server = await rig.server();
-    const proxy = await rig.proxy(server);
-    const slowLock = (await rig.client(proxy, { options: { commandTimeoutMs: 5_000 } })).getLock(NAME);
-    const lock = (await rig.client(server)).getLock(NAME);
-    const [slow, rival] = [rig.recorder('slow'), rig.recorder('rival')];
-    await slowLock.isLocked();
+    const { proxy, slowLock, lock, slow, rival } = await slowAndRival(rig);
 
     // When the reply arrives, little more than half of the lease is left on the server.
     proxy.delay(600);
@@ -81,12 +87,7 @@ const lateGrant = mutant({
   bounds: { slackMs: 130 },
   async play(rig) {
     const leaseMs = 900;
-    const server = await rig.server();
-    const proxy = await rig.proxy(server);
-    const slowLock = (await rig.client(proxy, { options: { commandTimeoutMs: 5_000 } })).getLock(NAME);
-    const lock = (await rig.client(server)).getLock(NAME);
-    const [slow, rival] = [rig.recorder('slow'), rig.recorder('rival')];
-    await slowLock.isLocked();
+    const { proxy, slowLock, lock, slow, rival } = await slowAndRival(rig);
 
     const deadlineAt = performance.now() + leaseMs;
     // Executed at 500 ms, over at 1,400 ms, answered at 1,000 ms.
