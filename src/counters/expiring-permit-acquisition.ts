@@ -7,8 +7,8 @@
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
 import { assertInTime, type Grant } from '../runtime/lease.ts';
-import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
+import type { Waiting } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';

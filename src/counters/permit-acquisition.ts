@@ -6,8 +6,8 @@
  * permits go back, and if it has not run yet, it never will.
  */
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import type { Waiting } from '../runtime/line.ts';
 import { POLL_MS } from '../runtime/poller.ts';
+import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';

@@ -8,8 +8,8 @@
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
 import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';
-import type { Waiting } from '../runtime/line.ts';
 import { jittered, POLL_MS } from '../runtime/poller.ts';
+import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
 import { Counter, type SynchronizerContext } from './counter.ts';

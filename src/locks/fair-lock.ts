@@ -6,8 +6,7 @@
  */
 import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/line.ts';
-import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew } from '../runtime/protocol.ts';
+import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew, Waiting } from '../runtime/protocol.ts';
 import {
   fairLockAcquire,
   fairLockForceRelease,

@@ -4,9 +4,8 @@
 import { DriverError } from '../errors.ts';
 import { Acquisition } from '../runtime/acquire.ts';
 import { assertInTime } from '../runtime/lease.ts';
-import type { Waiting } from '../runtime/line.ts';
 import type { Owner } from '../runtime/owner.ts';
-import type { AcquireAnswer, LockProtocol } from '../runtime/protocol.ts';
+import type { AcquireAnswer, LockProtocol, Waiting } from '../runtime/protocol.ts';
 import { Tenure } from '../runtime/tenure.ts';
 import { leaveTombstone, withdraw } from '../runtime/tombstone.ts';
 import { type HoldOptions, isPassedOn, LockHold } from './hold.ts';

@@ -5,7 +5,6 @@
 import { endedKey, lockChannel } from '../keys.ts';
 import type { GrantingScripts } from '../requests/grant-sender.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/line.ts';
 import type {
   AcquireAnswer,
   Guarded,
@@ -13,6 +12,7 @@ import type {
   LockState,
   ReleaseAnswer,
   Renew,
+  Waiting,
 } from '../runtime/protocol.ts';
 import type {
   lockAcquire,

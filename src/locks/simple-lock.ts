@@ -6,8 +6,7 @@
  * entries, and re-entry checks that the key still has the owner's value.
  */
 import type { Wire } from '../requests/wire.ts';
-import type { Waiting } from '../runtime/line.ts';
-import type { Guarded, Renew } from '../runtime/protocol.ts';
+import type { Guarded, Renew, Waiting } from '../runtime/protocol.ts';
 import {
   simpleLockAcquire,
   simpleLockDescribe,

@@ -7,7 +7,7 @@
 import { OptionError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
 import type { LockKindOptions } from '../options/client-options.ts';
-import type { Waiting } from '../runtime/line.ts';
+import type { Waiting } from '../runtime/protocol.ts';
 
 /** The pauses between the tries of a spin lock. */
 export type Backoff =

@@ -1,28 +1,16 @@
 /**
  * The waiters of one name in this process, in order of arrival.
  *
- * Only the head talks to the server; the others wait for it to leave. So a thousand waiters cost the
- * server as much as one, and are served in order. The line, not a waiter, keeps what is known about the
- * lock, so that a head that gives up leaves this to the next waiter: whether a wake-up came since the
- * last attempt, and when to attempt again without one.
+ * Only the head talks to the server; the others wait for it to leave. So a thousand waiters cost the server as much as
+ * one, and are served in order. The line, not a waiter, keeps what is known about the lock, so that a head that gives up
+ * leaves this to the next waiter: whether a wake-up came since the last attempt, and when to attempt without one.
  */
 import type { CancelTimer, Clock } from '../clock.ts';
 import { Courtesy } from './courtesy.ts';
 import { jittered, type Polled, type Poller } from './poller.ts';
-import type { ReleaseAnswer } from './protocol.ts';
+import type { ReleaseAnswer, Waiting } from './protocol.ts';
 import type { Tenure } from './tenure.ts';
 import type { Listener, Listening, WakeHub } from './wake/hub.ts';
-
-/** How the head of the line learns when to attempt again. */
-export type Waiting =
-  | {
-      readonly kind: 'messages';
-      readonly channel: string;
-      readonly pollMs: number;
-      /** A key that exists exactly while others hold the lock: many such keys are polled together. */
-      readonly peekKey?: string;
-    }
-  | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
 /** After a grant: when the next waiter attempts without a wake-up. */
 export function nextLookMs(waiting: Waiting, isShared: boolean): number {

@@ -4,8 +4,18 @@
  * All of them are idempotent. An owner is used for one hold only and never again, so that a late command of
  * an old hold cannot touch a new one.
  */
-import type { Waiting } from './line.ts';
 import type { Owner } from './owner.ts';
+
+/** How the head of the line learns when to attempt again. */
+export type Waiting =
+  | {
+      readonly kind: 'messages';
+      readonly channel: string;
+      readonly pollMs: number;
+      /** A key that exists exactly while others hold the lock: many such keys are polled together. */
+      readonly peekKey?: string;
+    }
+  | { readonly kind: 'spin'; readonly nextDelayMs: () => number };
 
 /** Renews many holds of one kind in one call; returns 1 or 0 for each. Counts are how often each was entered. */
 export type Renew = (

@@ -1,7 +1,7 @@
 /** The engine: try, wait, try again; every way a wait can end, and what it leaves behind. */
 import { describe, expect, it } from 'vitest';
 import { DriverError, OutcomeUnknownError } from '../../../src/errors.ts';
-import type { Waiting } from '../../../src/runtime/line.ts';
+import type { Waiting } from '../../../src/runtime/protocol.ts';
 import { type Answer, type HandDriven, HandDrivenAcquisition } from '../support/acquisition.ts';
 import { Bench } from '../support/bench.ts';
 import { defer, refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';

@@ -1,6 +1,6 @@
 /** An acquisition whose attempts a test answers. */
 import { Acquisition } from '../../../src/runtime/acquire.ts';
-import type { Waiting } from '../../../src/runtime/line.ts';
+import type { Waiting } from '../../../src/runtime/protocol.ts';
 import type { Runtime } from '../../../src/runtime/runtime.ts';
 
 /** `granted`, or for how long it is busy. */

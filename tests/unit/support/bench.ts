@@ -2,8 +2,7 @@
 import type { LeaseLostError } from '../../../src/errors.ts';
 import type { ClientEvents, Report, WarningCode } from '../../../src/events.ts';
 import type { Entry } from '../../../src/runtime/lease.ts';
-import type { Waiting } from '../../../src/runtime/line.ts';
-import type { AcquireAnswer, LockProtocol, Renew } from '../../../src/runtime/protocol.ts';
+import type { AcquireAnswer, LockProtocol, Renew, Waiting } from '../../../src/runtime/protocol.ts';
 import { type PassOn, Runtime } from '../../../src/runtime/runtime.ts';
 import { Tenure } from '../../../src/runtime/tenure.ts';
 import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
