@@ -104,6 +104,23 @@ function compilerOptions(): ts.CompilerOptions {
   return { ...options, noUnusedLocals: false, noUnusedParameters: false };
 }
 
+/** What keeps a block from running as it is in Node.js 20: the syntax of TypeScript, and `using`. */
+function notPlain({ code }: DocBlock): string[] {
+  const { diagnostics = [] } = ts.transpileModule(code, {
+    fileName: 'block.js',
+    reportDiagnostics: true,
+    compilerOptions: { allowJs: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext },
+  });
+  const found = diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclarationList(node) && (node.flags & ts.NodeFlags.Using) !== 0)
+      found.push('Node.js 20 has no `using`');
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('block.js', code, ts.ScriptTarget.ESNext));
+  return found;
+}
+
 /** Compiles all modules as one program; answers what is wrong with each, by its path. */
 export function checkTypes(modules: readonly BlockModule[]): Map<string, string[]> {
   const program = ts.createProgram({
@@ -118,7 +135,7 @@ export function checkTypes(modules: readonly BlockModule[]): Map<string, string[
       const line = source === undefined ? 0 : source.getLineAndCharacterOfPosition(start).line;
       return `${block.file}:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
     });
-    wrong.set(path, told);
+    wrong.set(path, block.language === 'js' ? [...told, ...notPlain(block)] : told);
   }
   return wrong;
 }

@@ -1,5 +1,5 @@
 /**
- * Finds the code that readers copy: the TSDoc examples in `src/` and the `ts` blocks of the README and of
+ * Finds the code that readers copy: the TSDoc examples in `src/` and the `ts` and `js` blocks of the README and of
  * everything in `docs/`. What becomes of it is left to `block-modules.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,10 +14,12 @@ export interface DocBlock {
   readonly file: string;
   /** The line of the file that the code starts at, counted from 1. */
   readonly line: number;
+  /** A `js` block has to run as it is, in every Node.js that the package supports. */
+  readonly language: 'ts' | 'js';
   readonly code: string;
 }
 
-const FENCE_START = /^```ts\s*$/;
+const FENCE_START = /^```(ts|js)\s*$/;
 const FENCE_END = /^```\s*$/;
 const COMMENT_MARGIN = /^\s*\* ?/;
 
@@ -25,17 +27,20 @@ const COMMENT_MARGIN = /^\s*\* ?/;
 function fencedBlocks(file: string, lines: readonly (string | null)[]): DocBlock[] {
   const blocks: DocBlock[] = [];
   let code: string[] | undefined;
+  let language: DocBlock['language'] = 'ts';
   let startsAt = 0;
   for (const [i, line] of lines.entries()) {
     if (code === undefined) {
-      if (line !== null && FENCE_START.test(line)) {
+      const start = line === null ? null : FENCE_START.exec(line);
+      if (start !== null) {
         code = [];
+        language = start[1] === 'js' ? 'js' : 'ts';
         startsAt = i + 2;
       }
     } else if (line === null) {
       throw new Error(`${file}:${startsAt}: a block that does not end`);
     } else if (FENCE_END.test(line)) {
-      blocks.push({ file, line: startsAt, code: code.join('\n') });
+      blocks.push({ file, line: startsAt, language, code: code.join('\n') });
       code = undefined;
     } else {
       code.push(line);
