@@ -9,14 +9,20 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import * as core from '../../../src/index.ts';
 import * as kit from '../../../src/testing/index.ts';
-import { type DocBlock, ROOT } from './doc-blocks.ts';
+import type { DocBlock } from './doc-blocks.ts';
 
-const CLIENT =
-  "import { Holdfast as GivenHoldfast } from 'holdfast'; await using client = await GivenHoldfast.connect('redis://127.0.0.1:6379');";
+const CONNECT =
+  "import { Holdfast as GivenHoldfast } from 'holdfast'; const given = await GivenHoldfast.connect('redis://127.0.0.1:6379');";
+
+/** JavaScript runs as it is written, and Node.js 20 does not know `await using`. */
+const CLIENT = {
+  ts: { first: `${CONNECT} await using client = given;`, last: '' },
+  js: { first: `${CONNECT} const client = given;`, last: 'await client.close();' },
+};
 
 /** What a block may use without declaring it, and the line that declares it. */
-function givenTo({ file }: DocBlock): Map<string, string> {
-  const given = new Map([['client', CLIENT]]);
+function givenTo({ file, language }: DocBlock): Map<string, string> {
+  const given = new Map([['client', CLIENT[language].first]]);
   // A page shows its imports; a comment stands beside what it explains.
   if (!file.startsWith('src/')) return given;
   for (const [from, exported] of [
@@ -27,6 +33,12 @@ function givenTo({ file }: DocBlock): Map<string, string> {
   }
   return given;
 }
+
+/** A block without imports that requires what it uses. */
+const COMMON_JS = /\brequire\(/;
+const IMPORT = /^import /m;
+/** How a CommonJS block starts its work: without a top-level `await`, nothing else says when it has ended. */
+const MAIN = /^main\(\);$/m;
 
 /** What stands for a comment of the form `// … what the reader does here …`. */
 const ELIDED: Readonly<Record<string, string>> = {
@@ -70,17 +82,34 @@ function pattern(text: string): RegExp {
   return new RegExp(`^${escaped.replace(/<[^>]+>/g, '.+')}$`);
 }
 
-function moduleText(block: DocBlock, server: { url: string; port: number }): string {
-  const { used, declared } = namesIn(block.code);
-  const given = [...givenTo(block)].filter(([name]) => used.has(name) && !declared.has(name));
-  const code = block.code.replace(ELISION, (_, what: string) => {
+function extensionOf({ code, language }: DocBlock): 'ts' | 'mjs' | 'cjs' {
+  if (language === 'ts') return 'ts';
+  return COMMON_JS.test(code) && !IMPORT.test(code) ? 'cjs' : 'mjs';
+}
+
+function elided({ file, line, code }: DocBlock): string {
+  return code.replace(ELISION, (_, what: string) => {
     const stand = ELIDED[what];
-    if (stand === undefined) throw new Error(`${block.file}:${block.line}: nothing stands for "${what}"`);
+    if (stand === undefined) throw new Error(`${file}:${line}: nothing stands for "${what}"`);
     return stand;
   });
-  return `${given.map(([, line]) => line).join(' ')} ${code}\nexport {};\n`
-    .replaceAll('redis://127.0.0.1:6379', server.url)
-    .replace(/\b6379\b/g, String(server.port));
+}
+
+function esModule(block: DocBlock): string {
+  const { used, declared } = namesIn(block.code);
+  const given = [...givenTo(block)].filter(([name]) => used.has(name) && !declared.has(name));
+  const last = given.some(([name]) => name === 'client') ? CLIENT[block.language].last : '';
+  return `${given.map(([, line]) => line).join(' ')} ${elided(block)}\n${last}\nexport {};\n`;
+}
+
+function commonJsModule(block: DocBlock): string {
+  if (!MAIN.test(block.code)) throw new Error(`${block.file}:${block.line}: CommonJS without a line main();`);
+  return elided(block).replace(MAIN, 'module.exports = main();');
+}
+
+function moduleText(block: DocBlock, server: { url: string; port: number }): string {
+  const text = extensionOf(block) === 'cjs' ? commonJsModule(block) : esModule(block);
+  return text.replaceAll('redis://127.0.0.1:6379', server.url).replace(/\b6379\b/g, String(server.port));
 }
 
 /** Writes the modules into a folder; addresses of the default port become the server's. */
@@ -90,52 +119,9 @@ export function writeModules(
   server: { url: string; port: number },
 ): BlockModule[] {
   return blocks.map((block, i) => {
-    const path = join(folder, `${String(i).padStart(3, '0')}.ts`);
+    const path = join(folder, `${String(i).padStart(3, '0')}.${extensionOf(block)}`);
     writeFileSync(path, moduleText(block, server));
     const prints = [...block.code.matchAll(PRINTED)].map(([, text]) => pattern(text ?? ''));
     return { block, path, prints };
   });
-}
-
-function compilerOptions(): ts.CompilerOptions {
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-  // An example may show a value without using it.
-  return { ...options, noUnusedLocals: false, noUnusedParameters: false };
-}
-
-/** What keeps a block from running as it is in Node.js 20: the syntax of TypeScript, and `using`. */
-function notPlain({ code }: DocBlock): string[] {
-  const { diagnostics = [] } = ts.transpileModule(code, {
-    fileName: 'block.js',
-    reportDiagnostics: true,
-    compilerOptions: { allowJs: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext },
-  });
-  const found = diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
-  const visit = (node: ts.Node): void => {
-    if (ts.isVariableDeclarationList(node) && (node.flags & ts.NodeFlags.Using) !== 0)
-      found.push('Node.js 20 has no `using`');
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile('block.js', code, ts.ScriptTarget.ESNext));
-  return found;
-}
-
-/** Compiles all modules as one program; answers what is wrong with each, by its path. */
-export function checkTypes(modules: readonly BlockModule[]): Map<string, string[]> {
-  const program = ts.createProgram({
-    rootNames: modules.map(({ path }) => path),
-    options: compilerOptions(),
-  });
-  const wrong = new Map<string, string[]>();
-  for (const { path, block } of modules) {
-    const source = program.getSourceFile(path);
-    const diagnostics = source === undefined ? [] : ts.getPreEmitDiagnostics(program, source);
-    const told = diagnostics.map(({ start = 0, messageText }) => {
-      const line = source === undefined ? 0 : source.getLineAndCharacterOfPosition(start).line;
-      return `${block.file}:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
-    });
-    wrong.set(path, block.language === 'js' ? [...told, ...notPlain(block)] : told);
-  }
-  return wrong;
 }

@@ -1,6 +1,9 @@
 /**
- * Finds the code that readers copy: the TSDoc examples in `src/` and the `ts` and `js` blocks of the README and of
+ * Finds the code that readers copy: the TSDoc examples in `src/`, and the `ts` and `js` blocks of the README and of
  * everything in `docs/`. What becomes of it is left to `block-modules.ts`.
+ *
+ * A block that needs packages which are not installed here names them on the line above its fence, in a comment that
+ * readers do not see: `<!-- not run: needs bullmq -->`. Such a block is compiled, and not run.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,12 +17,14 @@ export interface DocBlock {
   readonly file: string;
   /** The line of the file that the code starts at, counted from 1. */
   readonly line: number;
-  /** A `js` block has to run as it is, in every Node.js that the package supports. */
-  readonly language: 'ts' | 'js';
   readonly code: string;
+  readonly language: 'ts' | 'js';
+  /** The packages without which it cannot run; most blocks need none. */
+  readonly needs: readonly string[];
 }
 
 const FENCE_START = /^```(ts|js)\s*$/;
+const NOT_RUN = /^<!-- not run: needs (.+) -->$/;
 const FENCE_END = /^```\s*$/;
 const COMMENT_MARGIN = /^\s*\* ?/;
 
@@ -27,20 +32,22 @@ const COMMENT_MARGIN = /^\s*\* ?/;
 function fencedBlocks(file: string, lines: readonly (string | null)[]): DocBlock[] {
   const blocks: DocBlock[] = [];
   let code: string[] | undefined;
-  let language: DocBlock['language'] = 'ts';
   let startsAt = 0;
+  let language: DocBlock['language'] = 'ts';
   for (const [i, line] of lines.entries()) {
     if (code === undefined) {
-      const start = line === null ? null : FENCE_START.exec(line);
-      if (start !== null) {
+      const [, found] = line?.match(FENCE_START) ?? [];
+      if (found === 'ts' || found === 'js') {
         code = [];
-        language = start[1] === 'js' ? 'js' : 'ts';
         startsAt = i + 2;
+        language = found;
       }
     } else if (line === null) {
       throw new Error(`${file}:${startsAt}: a block that does not end`);
     } else if (FENCE_END.test(line)) {
-      blocks.push({ file, line: startsAt, language, code: code.join('\n') });
+      const [, packages] = lines[startsAt - 3]?.match(NOT_RUN) ?? [];
+      const needs = packages?.split(', ') ?? [];
+      blocks.push({ file, line: startsAt, code: code.join('\n'), language, needs });
       code = undefined;
     } else {
       code.push(line);
