@@ -26,7 +26,7 @@ function duration(text: string): number {
 function positive(text: string): number {
   const count = Number(text);
   if (!Number.isSafeInteger(count) || count < 1)
-    throw new InvalidArgumentError('Write a whole number from 1.');
+    throw new InvalidArgumentError('Write a whole number of at least 1.');
   return count;
 }
 
@@ -38,23 +38,28 @@ Examples:
   npm run chaos -- --list                        the names of all storms
   npm run chaos -- --seed 7 --cell one/guarded/holder-killed
                                                  replays the storms whose names contain this
-  npm run chaos -- --url redis://127.0.0.1:6379  storms on your server: clients and links suffer, the server does not
+  npm run chaos -- --url redis://127.0.0.1:6379  storms on your server: faults hit clients and links, not the server
 `;
 
 export function parseOptions(argv: readonly string[]): RunOptions {
   const command = new Command('npm run chaos --')
-    .description('Uses every lock while faults are injected, records what callers see, and checks it.')
-    .option('--seed <text>', 'what the plan is made from', String(Date.now() % 1_000_000))
+    .description(
+      'Uses every lock while faults are injected, records what callers observe, and checks the histories.',
+    )
+    .option('--seed <text>', 'the seed of the plan', String(Date.now() % 1_000_000))
     .option('--cell <text>', 'only storms whose names contain this')
     .option('--quick', 'a short run, as on CI', false)
     .option('--soak <time>', 'mixed storms for this long: 90s, 30m, 8h', duration, 0)
-    .option('--out <folder>', 'where the report goes', '.cache/chaos')
+    .option('--out <folder>', 'the folder for the report', '.cache/chaos')
     .option('--processes <n>', 'worker processes', positive, 4)
     .option('--workers <n>', 'workers in each process', positive, 4)
     .option('--keep', 'keeps the history of every storm, not only of those that broke a promise', false)
-    .option('--list', 'names the storms and ends', false)
-    .option('--url <url>', 'a server of yours to run on')
-    .option('--touch <host>', 'the host in --url, if it is not this machine or not empty: you mean it')
+    .option('--list', 'lists the names of the storms and exits', false)
+    .option('--url <url>', 'your server to run the storms on')
+    .option(
+      '--touch <host>',
+      'the host in --url: confirms that the storms may use it although it is remote or has data',
+    )
     .addHelpText('after', EXAMPLES);
   command.parse([...argv], { from: 'user' });
   const { soak, ...options } = command.opts();

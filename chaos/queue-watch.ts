@@ -28,6 +28,6 @@ export async function watchQueues(
 
 async function readQueue(stage: Stage, key: string): Promise<string[]> {
   const [primary, ...others] = await reachableOf(stage);
-  if (primary === undefined || others.length > 0) throw new Error('There is not one server to ask');
+  if (primary === undefined || others.length > 0) throw new Error('There is no single server to ask');
   return (await primary.command('LRANGE', fairQueueKey(key), 0, -1)) as string[];
 }

@@ -177,17 +177,17 @@ class Run {
 
   /** Every mutant has to be caught, and only for what is wrong with it. */
   async mutants(): Promise<Table> {
-    this.#progress.say('Mutants: clients that are wrong on purpose.');
+    this.#progress.say('Mutants: clients with a deliberate fault.');
     const binary = [...this.#servers.values()][0];
     const outcomes = await runMutants(binary === undefined ? {} : { binary });
     for (const outcome of outcomes.filter((one) => !isAsExpected(one))) {
       this.#broken.push(
-        `The mutant ${outcome.mutant.name} was not caught, or its scenario is wrong without it`,
+        `The mutant ${outcome.mutant.name} was not caught, or its scenario fails without the fault`,
       );
     }
     this.#progress.say(`${outcomes.filter(isAsExpected).length} of ${outcomes.length} caught.`);
     return {
-      columns: ['mutant', 'what is wrong with it', 'found as', 'caught', 'green without it'],
+      columns: ['mutant', 'fault', 'found as', 'caught', 'passes without the fault'],
       rows: outcomes.map(({ mutant, caught, innocent }) => [
         mutant.name,
         mutant.wrong,
@@ -254,7 +254,7 @@ const options = parseOptions(process.argv.slice(2));
 const run = new Run(options);
 const names = run.plan().flatMap(({ cells }) => cells.map(({ name }) => name));
 if (names.length === 0) {
-  console.error(`No storm is named like ${options.cell}; --list names them all`);
+  console.error(`No storm has a name that contains ${options.cell}; --list lists all names`);
   process.exit(2);
 }
 if (options.list) {

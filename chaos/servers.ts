@@ -8,11 +8,13 @@ export async function findServers(say: (text: string) => void): Promise<Map<Serv
   const found = new Map<ServerName, string>();
   const redis = findServerBinary();
   if (redis !== null) found.set('redis-7', redis);
-  else say('No redis-server on PATH: its storms are left out.');
+  else say('No redis-server on PATH: the storms that need it are left out.');
   try {
     found.set('valkey-8', await otherServer('valkey-8.1'));
   } catch (error) {
-    say(`No Valkey 8 (${error instanceof Error ? error.message : String(error)}): its storms are left out.`);
+    say(
+      `No Valkey 8 (${error instanceof Error ? error.message : String(error)}): the storms that need it are left out.`,
+    );
   }
   if (found.size === 0)
     throw new Error('Install redis-server or valkey-server: there is nothing to run storms on');

@@ -17,8 +17,8 @@ try {
   await here.getLock(NAME).withLock(() => console.log('printing'), { waitMs: 100 });
 } catch (error) {
   if (!(error instanceof AcquireTimeoutError)) throw error;
-  const whose = error.holder === hold.owner ? 'the other client' : 'somebody else';
-  console.log(`Waited ${error.waitedMs} ms: ${error.code}, held by ${whose}.`);
+  const whose = error.holder === hold.owner ? 'the other client' : 'another owner';
+  console.log(`Waited ${error.waitedMs} ms: ${error.code}; the holder is ${whose}.`);
 }
 
 const waiting = here.getLock(NAME).tryLock({ waitMs: 10_000 });

@@ -13,17 +13,19 @@ await nodeRedis.connect();
 
 const one = Holdfast.from(ioredis);
 const other = Holdfast.from(nodeRedis);
-console.log(`One speaks through ${(await one.capabilities()).library}.`);
-console.log(`The other speaks through ${(await other.capabilities()).library}.`);
+console.log(`The first client uses ${(await one.capabilities()).library}.`);
+console.log(`The second client uses ${(await other.capabilities()).library}.`);
 
 const hold = await one.getLock('till').lock();
 console.log(`The key is ${(await other.inspect('till')).key}.`);
-console.log(`The other gets it meanwhile: ${(await other.getLock('till').tryLock()) !== null}.`);
+console.log(
+  `The second client gets the lock meanwhile: ${(await other.getLock('till').tryLock()) !== null}.`,
+);
 await hold.unlock();
-await other.getLock('till').withLock(() => console.log('The other gets it afterwards: true.'));
+await other.getLock('till').withLock(() => console.log('The second client gets the lock afterwards: true.'));
 
 await one.close();
 await other.close();
-console.log(`Still open: ${ioredis.status === 'ready' && nodeRedis.isReady}.`);
+console.log(`Both Redis clients are still open: ${ioredis.status === 'ready' && nodeRedis.isReady}.`);
 await ioredis.quit();
 await nodeRedis.close();

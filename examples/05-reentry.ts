@@ -25,7 +25,7 @@ const me = client.owner();
 await ledger.lock({ owner: me });
 await ledger.lock({ owner: me });
 console.log(`as a named owner: entered ${await ledger.getHoldCount({ owner: me })} times`);
-console.log(`for anybody else: ${(await ledger.tryLock()) === null ? 'busy' : 'free'}`);
+console.log(`for another owner: ${(await ledger.tryLock()) === null ? 'busy' : 'free'}`);
 await ledger.unlock({ owner: me });
 await ledger.unlock({ owner: me });
 

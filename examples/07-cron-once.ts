@@ -14,7 +14,7 @@ const KEPT_MS = 3_600_000;
 async function onTick(machine: string, night: string): Promise<void> {
   await using client = await Holdfast.connect(redisUrl);
   const isFirst = await client.getSemaphore(`example:cron:${night}`).trySetPermits(1, { ttlMs: KEPT_MS });
-  console.log(isFirst ? `${machine} runs the job of ${night}.` : `${machine} leaves it to another.`);
+  console.log(isFirst ? `${machine} runs the job of ${night}.` : `${machine} does not run it.`);
 }
 
 for (const night of ['Monday', 'Tuesday']) {

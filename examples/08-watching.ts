@@ -23,4 +23,4 @@ console.log(`Listed: ${listed.map(({ key }) => key).join(', ')}.`);
 const lost = once(hold.signal, 'abort');
 console.log(`Freed by an operator: ${await operator.getLock('example:watched').forceUnlock()}.`);
 await lost;
-console.log(`The holder may not go on: ${hold.remainingMs} ms left.`);
+console.log(`The holder must stop: ${hold.remainingMs} ms left.`);

@@ -25,6 +25,6 @@ try {
   await slow.getFencedRegister(NAME).write('99', hold.token);
 } catch (error) {
   if (!(error instanceof StaleTokenError)) throw error;
-  console.log(`The slow worker comes back with 99: ${error.code}.`);
+  console.log(`The slow worker writes 99, late: ${error.code}.`);
 }
 console.log(`In stock: ${(await next.getFencedRegister(NAME).read())?.value}.`);

@@ -29,5 +29,5 @@ async function send(): Promise<boolean> {
 }
 
 const sent = await Promise.all(Array.from({ length: 8 }, send));
-console.log(`Sent: ${sent.filter(Boolean).length}. For later: ${sent.filter((isSent) => !isSent).length}.`);
+console.log(`Sent: ${sent.filter(Boolean).length}. Postponed: ${sent.filter((isSent) => !isSent).length}.`);
 console.log(`Never more than two at a time: ${most <= 2}.`);

@@ -17,14 +17,14 @@ const hold = await worker.getLock('payments').lock();
 console.log('1. The worker holds the lock.');
 
 await server.restart();
-console.log('2. The server is back, without its data.');
-console.log(`3. A stranger gets in: ${(await stranger.getLock('payments').tryLock()) !== null}.`);
+console.log('2. The server has restarted without its data.');
+console.log(`3. Another owner gets the lock: ${(await stranger.getLock('payments').tryLock()) !== null}.`);
 
 await hold.extend(5_000);
 hold.assertHeld();
-console.log('4. The worker has the lock as before.');
+console.log('4. The worker still holds the lock.');
 
 await hold.unlock();
 await stranger
   .getLock('payments')
-  .withLock(() => console.log('5. After the grace it is the turn of others.'));
+  .withLock(() => console.log('5. After the grace, another owner gets the lock.'));

@@ -40,7 +40,7 @@ interface Made {
  *
  * await using client = await Holdfast.connect('redis://127.0.0.1:6379');
  * await client.getLock('invoice:42').withLock(async () => {
- *   console.log('nobody else is here');
+ *   console.log('no other owner is here');
  * });
  * ```
  */
@@ -92,7 +92,9 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   static async #connected(parts: Made): Promise<Holdfast> {
     const client = new Holdfast(parts);
     try {
-      await client.#read('ask what the server can do', () => client.wiring.preflight.assertFulfilled());
+      await client.#read('read the capabilities of the server', () =>
+        client.wiring.preflight.assertFulfilled(),
+      );
       return client;
     } catch (error) {
       await client.close();
@@ -148,7 +150,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
    * @throws DriverError when the server cannot be used: a replica, a node of a Cluster, too old
    */
   async capabilities(): Promise<Capabilities> {
-    return this.#read('ask what the server can do', () => this.wiring.preflight.capabilities());
+    return this.#read('read the capabilities of the server', () => this.wiring.preflight.capabilities());
   }
 
   /**

@@ -69,14 +69,17 @@ export class AcquireTimeoutError extends HoldfastError {
     readonly waitedMs: number,
     heldBy?: HeldBy,
   ) {
-    super(`Waited ${waitedMs} ms for "${lockName}"${heldBy === undefined ? ', in vain' : inTheWay(heldBy)}`);
+    super(
+      `Could not acquire "${lockName}" within ${waitedMs} ms${heldBy === undefined ? '' : inTheWay(heldBy)}`,
+    );
     this.holder = heldBy?.holder;
     this.remainingMs = heldBy?.remainingMs;
   }
 }
 
 function inTheWay({ holder = 'another owner', remainingMs = -1 }: HeldBy): string {
-  return `; it is held by ${holder}${remainingMs < 0 ? '' : `, for another ${remainingMs} ms unless renewed`}`;
+  const rest = remainingMs < 0 ? '' : ` for another ${remainingMs} ms unless it renews`;
+  return `: ${holder} holds it${rest}`;
 }
 
 /**
@@ -104,12 +107,12 @@ export type LossReason =
 
 const LOSS_TEXT: Record<LossReason, string> = {
   expired: 'its lease ran out',
-  notOwner: 'the server no longer knows this hold',
-  unreachable: 'the server could not be reached in time to renew it',
-  failover: 'the server lost it in a failover or restart',
-  suspended: 'the machine was suspended past its lease',
+  notOwner: 'the server no longer has this hold',
+  unreachable: 'no renewal reached the server in time',
+  failover: 'the server lost it in a failover or restart, and another owner holds the lock',
+  suspended: 'the machine was suspended until after its lease had ended',
   forced: 'it was released by force',
-  maxHold: 'it was held for longer than its maxHoldMs',
+  maxHold: 'it was held for longer than maxHoldMs',
   closed: 'the client was closed',
 };
 
@@ -138,7 +141,7 @@ export class NotHeldError extends HoldfastError {
 
   constructor(
     readonly lockName: string,
-    why = 'is not held by the caller; unlock() works inside a scope or with an owner that holds it',
+    why = 'is not held by the caller: call unlock() inside a scope, or with the owner that holds the lock',
   ) {
     super(`"${lockName}" ${why}`);
   }
@@ -155,7 +158,7 @@ export class ReentryError extends HoldfastError {
 
   constructor(
     readonly lockName: string,
-    why = 'is not reentrant and its owner holds it already',
+    why = 'is not reentrant, and its owner already holds it',
   ) {
     super(`"${lockName}" ${why}`);
   }
@@ -179,7 +182,7 @@ export class QuorumError extends HoldfastError {
     readonly outcomes: readonly ServerOutcome[],
   ) {
     const told = outcomes.map(({ server, outcome }) => `${server}: ${outcome}`).join(', ');
-    super(`No majority for "${lockName}" (${told})`);
+    super(`Too few servers granted "${lockName}" for a majority (${told})`);
   }
 }
 
@@ -196,7 +199,7 @@ export class ReplicationError extends HoldfastError {
     options?: ErrorOptions,
   ) {
     super(
-      `"${lockName}" was acknowledged by ${acknowledged} of ${required} replicas and has been released again`,
+      `Only ${acknowledged} of ${required} required replicas acknowledged "${lockName}", so the client released it`,
       options,
     );
   }
@@ -213,7 +216,7 @@ export class StaleTokenError extends HoldfastError {
     readonly token: number,
     readonly newestToken: number,
   ) {
-    super(`The token ${token} for "${resource}" is stale: ${newestToken} has been seen`);
+    super(`Token ${token} for "${resource}" is stale: the newest token is ${newestToken}`);
   }
 }
 

@@ -17,6 +17,9 @@ export type Outcome = 'transient' | 'refused' | 'unknown';
 /** One of our drivers rejected a command before it was written. */
 export class UnsentError extends Error {}
 
+/** A driver does not know whether a command ran. `toHoldfastError` adds the operation and the name of the lock. */
+export class CommandInDoubtError extends OutcomeUnknownError {}
+
 /** Codes by which a server rejects a command for now, before it has changed anything. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'MOVED',
@@ -143,10 +146,14 @@ export function mayHaveRun(error: unknown): boolean {
  */
 export function errorOfAll(lastError: unknown, inDoubt: boolean, what: string): HoldfastError {
   if (!inDoubt || mayHaveRun(lastError)) return toHoldfastError(lastError, what);
-  return new OutcomeUnknownError(
-    `${what}: an attempt was not answered and may have run; the last one failed: ${explain(lastError)}`,
-    { cause: lastError },
-  );
+  const why = `one attempt got no answer and may have run; the last attempt failed: ${explain(lastError)}`;
+  return outcomeUnknown(what, why, lastError);
+}
+
+/** @param what the operation, as an infinitive: `acquire "orders"` */
+export function outcomeUnknown(what: string, why: string, cause?: unknown): OutcomeUnknownError {
+  const message = `The outcome of the request to ${what} is unknown: ${why}`;
+  return new OutcomeUnknownError(message, cause === undefined ? undefined : { cause });
 }
 
 /** The text of an error without its code and its place in our script, which do not help users. */
@@ -160,15 +167,15 @@ function explain(error: unknown): string {
   const text = textOf(error);
   switch (serverCode(error)) {
     case 'WRONGTYPE':
-      return 'the key holds something that is not a lock; it was left untouched';
+      return 'the key holds a value that is not a lock; holdfast did not change it';
     case 'NOPERM':
-      return `the server's access rules forbid it: ${text}`;
+      return `the server's access rules forbid the command: ${text}`;
     case 'NOAUTH':
-      return 'the server asks for a password and the client was given none';
+      return 'the server requires a password, and the client has none';
     case 'WRONGPASS':
-      return 'the server does not accept the username and password the client was given';
+      return "the server rejected the client's username and password";
     case 'OOM':
-      return 'the server is out of memory (maxmemory) and takes no more writes';
+      return 'the server is out of memory (maxmemory) and rejects writes';
     case 'READONLY':
       return 'the server is a read-only replica';
     default:
@@ -179,14 +186,10 @@ function explain(error: unknown): string {
 /**
  * Turns the error of a driver into an error of this package, with the original as `cause`.
  *
- * @param what the operation that failed, as the start of a sentence: `Acquiring "orders"`
+ * @param what the operation that failed, as an infinitive: `acquire "orders"`
  */
 export function toHoldfastError(error: unknown, what: string): HoldfastError {
-  if (error instanceof HoldfastError) return error;
-  if (classify(error) === 'unknown') {
-    return new OutcomeUnknownError(`${what}: no answer says whether it happened (${textOf(error)})`, {
-      cause: error,
-    });
-  }
-  return new DriverError(`${what} failed: ${explain(error)}`, { cause: error });
+  if (error instanceof HoldfastError && !(error instanceof CommandInDoubtError)) return error;
+  if (classify(error) === 'unknown') return outcomeUnknown(what, textOf(error), error);
+  return new DriverError(`Could not ${what}: ${explain(error)}`, { cause: error });
 }

@@ -133,8 +133,8 @@ export abstract class Primitives {
     const latch = new CountDownLatch(this.wiring.synchronizers, checkName(name));
     if (this.wiring.driver.topology === 'cluster' && !latchFitsCluster(this.wiring.wire().rawName(name))) {
       throw new OptionError(
-        `In a Cluster, the name of a count-down latch can have no braces: with them its channel, which Redisson ` +
-          `puts in braces of its own, falls into another slot than "${name}"`,
+        `In a Cluster, the name of a count-down latch must not have braces, as "${name}" has: Redisson's rules put ` +
+          'the name in braces to derive the channel, which would then be in another slot than the latch',
       );
     }
     return latch;
@@ -183,7 +183,7 @@ export abstract class Primitives {
    * @example
    * ```ts
    * const transfer = client.getMultiLock(client.getLock('account:1'), client.getFairLock('account:2'));
-   * await transfer.withLock(() => console.log('nobody else is at either')); // nobody else is at either
+   * await transfer.withLock(() => console.log('no other owner has either')); // no other owner has either
    * ```
    *
    * @throws OptionError when a lock is named twice, or is itself made of locks

@@ -187,7 +187,7 @@ export class Wiring {
     this.#report('warning', {
       code: 'HOLDFAST_NO_REPLICAS',
       message:
-        'The server does not let us wait for its replicas, so a lock may be lost with the primary that granted it: ' +
+        'The server does not permit waiting for replica acknowledgements, so a failover may lose a lock: ' +
         (why instanceof Error ? why.message : String(why)),
     });
   }
@@ -196,8 +196,7 @@ export class Wiring {
     if (taken === 1) return;
     this.#report('warning', {
       code: 'HOLDFAST_NO_PUBLISH',
-      message:
-        'The server refused the wake-up of a release (no permission to PUBLISH?): waiters fall back on polling',
+      message: 'The server refused to publish a wake-up (is PUBLISH permitted?); waiters poll instead',
     });
   }
 }

@@ -13,7 +13,9 @@ import { defineFault, type Undo } from './define.ts';
 import { forgetsVisibly } from './exemptions.ts';
 import { some, upPrimaries } from './pick.ts';
 
-const LOSES = forgetsVisibly('A replica that takes over without its primary lacks what had not reached it.');
+const LOSES = forgetsVisibly(
+  'A replica that takes over without its primary lacks the writes that had not reached it.',
+);
 /** The guard does not notice a slot that moves within a grace after a promotion. No worker has a longer grace. */
 const GRACE_MS = 15_000;
 

@@ -13,7 +13,7 @@ import { defineFault, type Undo } from './define.ts';
 import { forgetsVisibly } from './exemptions.ts';
 import { some } from './pick.ts';
 
-const LOSES = forgetsVisibly('A replica that is promoted lacks what had not reached it.');
+const LOSES = forgetsVisibly('A promoted replica lacks the writes that had not reached it.');
 
 /** Replicas that are linked to their primary: none in the middle of a synchronisation may be promoted. */
 async function inLine({ replicas }: ReplicasStage): Promise<Member[]> {

@@ -4,7 +4,7 @@
 export const ROWS_OF_WORKLOADS: ReadonlyMap<number, string> = new Map([
   [6, 'many processes and worker threads at once; the owners that they record all differ'],
   [7, 'work that outlives its section, and siblings in Promise.all that want the same lock'],
-  [22, 'leases that are no leases, and a name that already is another type of key'],
+  [22, 'invalid leases, and a name whose key already has another type'],
   [38, 'a process whose only task is a call that waits, beside a server that is stopped or silent'],
   [39, 'a client whose user has opened MULTI, and sends EXEC later'],
 ]);

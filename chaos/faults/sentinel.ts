@@ -13,7 +13,7 @@ import { forgetsVisibly } from './exemptions.ts';
 import { upPrimaries } from './pick.ts';
 
 const LOSES = forgetsVisibly(
-  'Sentinels promote a replica without waiting for what it lacks, and the old primary goes on for a moment.',
+  'Sentinels promote a replica that may lack writes, and the old primary keeps granting locks for a moment.',
 );
 /** Sentinels demote a second primary after four times this. */
 const SLOW_PUBLISH_MS = 10_000;

@@ -64,9 +64,7 @@ const forgets = defineFault({
   stages: ['one', 'replicas', 'sentinel', 'cluster'],
   lastsMs: [100, 500],
   removesHolds: true,
-  exempts: forgetsVisibly(
-    'A server that keeps nothing on disk has forgotten every hold when it starts again.',
-  ),
+  exempts: forgetsVisibly('A server without persistence has forgotten every hold when it restarts.'),
   begin: async (scene) => {
     for (const server of await mayForget(scene)) await restart(server);
   },
@@ -117,7 +115,7 @@ const logCut = defineFault({
   stages: ONLY_ONE,
   lastsMs: [800, 2_500],
   removesHolds: true,
-  exempts: forgetsVisibly('A log without its end lacks the last grants.'),
+  exempts: forgetsVisibly('An append-only file without its end lacks the last grants.'),
   begin: async (scene, undo) => {
     for (const server of await mayForget(scene)) {
       await keepLog(server, undo);

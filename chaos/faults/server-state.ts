@@ -15,7 +15,7 @@ const flushed = defineFault({
   stages: ['one', 'replicas', 'sentinel', 'cluster'],
   lastsMs: [100, 500],
   removesHolds: true,
-  exempts: () => forgets('FLUSHALL removes holds that their holders are told of at the next renewal only.'),
+  exempts: () => forgets('FLUSHALL removes holds, and their holders learn of it only at the next renewal.'),
   begin: async (scene) => {
     for (const server of await mayForget(scene)) await obeys(server, 'FLUSHALL');
   },
@@ -78,7 +78,7 @@ const evicted = defineFault({
   lastsMs: [1_000, 3_000],
   removesHolds: true,
   exempts: () =>
-    forgets('A server that evicts takes holds away without a word; clients warn of the setting.'),
+    forgets('A server that evicts keys removes holds without notice; clients warn of the setting.'),
   begin: async (scene, undo) => {
     const random = scene.random.fork('locks-evicted');
     for (const server of await mayForget(scene)) {

@@ -8,11 +8,11 @@ export type Property = 'exclusion' | 'ended' | 'tokens' | 'waiters' | 'time' | '
 
 export const PROPERTIES: Readonly<Record<Property, string>> = {
   exclusion: 'two tasks believe at once that they hold the lock',
-  ended: 'a hold that is over begins again on the server',
+  ended: 'a hold that has ended begins again on the server',
   tokens: 'a token does not rise',
-  waiters: 'a waiter is not in when its time after the faults is over',
-  time: 'the run goes on without end while time stands still',
-  barred: 'an attempt that its caller still wants is barred',
+  waiters: 'a waiter does not get the lock within its time after the faults',
+  time: 'the run never ends while time stands still',
+  barred: 'the tombstone bars an attempt that its caller still wants',
 };
 
 export interface Configuration {
@@ -107,7 +107,7 @@ export type ConfigurationName = (typeof CONFIGURATIONS)[number]['name'];
 
 export function configurationOf(name: ConfigurationName): Configuration {
   const found = CONFIGURATIONS.find((configuration) => configuration.name === name);
-  if (found === undefined) throw new Error(`No configuration is called ${name}`);
+  if (found === undefined) throw new Error(`There is no configuration named ${name}`);
   return found;
 }
 
@@ -159,19 +159,19 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'WAKE_ONLY',
-    what: 'waiters sleep until a message comes, and do not poll',
+    what: 'waiters sleep until a message arrives, and do not poll',
     configuration: 'lease',
     breaks: 'waiters',
   },
   {
     name: 'ASK_WITHOUT_PAUSE',
-    what: 'a waiter asks again at once when the lock is taken',
+    what: 'a waiter attempts again at once when the lock is taken',
     configuration: 'lease',
     breaks: 'time',
   },
   {
     name: 'STRANGERS_AT_ONCE',
-    what: 'holders reclaim, and strangers are let in without a grace',
+    what: 'holders reclaim, and other owners get the lock without a grace',
     configuration: 'guard',
     breaks: 'exclusion',
   },
@@ -189,7 +189,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'TRUST_LONG_LEASE',
-    what: 'a holder relies on a lease longer than the grace without a word of the server in between',
+    what: 'a holder relies on a lease longer than the grace without an answer of the server in between',
     configuration: 'guard-long-lease',
     breaks: 'exclusion',
   },
@@ -234,7 +234,7 @@ export interface Situation {
 
 export const SITUATIONS: readonly Situation[] = [
   { name: 'TOLD', what: 'a holder is told that it has lost the lock', configuration: 'lease' },
-  { name: 'LATE_GRANT', what: 'a grant comes after its deadline', configuration: 'lease' },
+  { name: 'LATE_GRANT', what: 'a grant arrives after its deadline', configuration: 'lease' },
   { name: 'BARRED', what: 'the marker bars a late copy of an acquire', configuration: 'lease' },
   {
     name: 'GIVEN_BACK',

@@ -58,7 +58,7 @@ export function readTrail(text: string): string[] {
   for (const line of text.split('\n').map((each) => each.trim())) {
     const isCycle = line.includes('START OF CYCLE');
     if (!isCycle && !SPEAKERS.test(line)) continue;
-    const step = isCycle ? 'from here on again and again:' : line;
+    const step = isCycle ? 'from here on, the run repeats:' : line;
     const last = steps.at(-1);
     if (last?.step === step) last.times += 1;
     else steps.push({ step, times: 1 });

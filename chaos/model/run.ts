@@ -42,7 +42,7 @@ export interface ModelRun {
 
 function describe({ errors, broken, isExhaustive }: Search): string {
   if (errors === 0) return isExhaustive ? 'holds' : 'not all states were visited';
-  if (broken === undefined) return 'broken, and no property tells what';
+  if (broken === undefined) return 'broken, and no property says what';
   return broken === 'situation' ? 'reached' : `broken: ${PROPERTIES[broken]}`;
 }
 
@@ -140,7 +140,7 @@ async function main(): Promise<void> {
   const names = [...CONFIGURATIONS, ...MISTAKES, ...SITUATIONS].map(({ name }) => name);
   const unknown = positionals.filter((name) => !names.some((known) => known === name));
   if (unknown.length > 0)
-    throw new Error(`Not in the model: ${unknown.join(', ')}. There are ${names.join(', ')}`);
+    throw new Error(`Not in the model: ${unknown.join(', ')}. The names are ${names.join(', ')}`);
   const outcomes = await checkModel({
     scale: values.quick ? 'quick' : 'full',
     only: positionals,

@@ -57,7 +57,7 @@ export async function findSpin(): Promise<string> {
   if (runs('spin', '-V')) return 'spin';
   if (!existsSync(CACHE) && !runs('apt-get', '--version')) {
     throw new Error(
-      'The model needs spin on PATH. It can be downloaded where there is apt-get, which is not here.',
+      'The model needs spin on PATH. It can be downloaded with apt-get, which this machine does not have.',
     );
   }
   return debianProgram({ release: 'bookworm', program: 'spin' }, CACHE);

@@ -32,7 +32,7 @@ const guardOff = mutant({
   name: 'guard-off',
   row: 23,
   wrong:
-    'A replica that was promoted lets strangers in at once, though it may lack a lock that its predecessor granted.',
+    'A promoted replica lets other owners in at once, though it may lack a lock that the old primary granted.',
   breaks: 'overlap',
   async play(rig) {
     const { binary } = rig;
@@ -109,7 +109,7 @@ const voteOfFormerProcess = mutant({
   name: 'vote-of-former-process',
   row: 31,
   wrong:
-    'A red lock judges a vote by what the server said before it granted, so a server that restarts empty in between counts.',
+    'A red lock asks for the uptime of a server before the grant, so one that restarts empty in between counts.',
   breaks: 'overlap',
   async play(rig) {
     const servers = await Promise.all([rig.server(), rig.server(), rig.server()]);
@@ -159,7 +159,7 @@ const staysWithOldPrimary = mutant({
   name: 'stays-with-old-primary',
   row: 40,
   wrong:
-    'The client asks the Sentinels only when its connection breaks, and goes on locking on a primary that was replaced.',
+    'The client asks the Sentinels only when its connection breaks, and keeps locking on a primary that was replaced.',
   breaks: 'overlap',
   async play(rig) {
     const { binary } = rig;

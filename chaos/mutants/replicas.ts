@@ -23,7 +23,7 @@ const countsEveryReplica = mutant({
   name: 'counts-every-replica',
   row: 33,
   wrong:
-    'Every connected replica has to acknowledge a grant, also one that is still being synchronised and cannot.',
+    'Every connected replica must acknowledge a grant, even one that is still being synchronised and cannot.',
   breaks: 'left-behind',
   bounds: { takeoverMs: 800 },
   async play(rig) {

@@ -38,7 +38,7 @@ const releaseWithoutMemory = new PatchedScript(semaphoreRelease, [
 const noRequestMemory = mutant({
   name: 'no-request-memory',
   wrong:
-    'The server does not remember which releases it has answered, so one that is repeated gives a permit back twice.',
+    'The server does not remember which releases it has answered, so a repeated release returns a permit twice.',
   breaks: 'too-many-permits',
   async play(rig) {
     const server = await rig.server();
@@ -66,7 +66,7 @@ const lateForce = mutant({
   name: 'late-force',
   row: 34,
   wrong:
-    'A forced release ends whoever holds the lock when it arrives, not the holder of the moment it was asked for.',
+    'A forced release ends the hold it finds when it arrives, not the hold that existed when it was requested.',
   breaks: 'overlap',
   async play(rig) {
     const server = await rig.server();
@@ -170,7 +170,7 @@ const queuedInMulti = mutant({
   name: 'queued-in-multi',
   row: 39,
   wrong:
-    "An acquisition that is queued in the user's MULTI counts as refused, and nothing takes it back after EXEC.",
+    "An acquisition that is queued in the user's MULTI counts as refused, and nothing undoes it after EXEC.",
   breaks: 'leak',
   async play(rig) {
     const server = await rig.server();

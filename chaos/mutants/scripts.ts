@@ -16,7 +16,7 @@ const releaseOfAnyone = new PatchedScript(lockEnd, [
 
 const unlockWithoutOwnerCheck = mutant({
   name: 'unlock-without-owner-check',
-  wrong: 'The release script deletes the lock without looking whose it is.',
+  wrong: 'The release script deletes the lock without checking its owner.',
   breaks: 'overlap',
   async play(rig) {
     const server = await rig.server();

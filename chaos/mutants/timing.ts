@@ -54,7 +54,7 @@ async function whenGone(server: TestServer, owner: string): Promise<void> {
 
 const signalAtExpiry = mutant({
   name: 'signal-at-expiry',
-  wrong: 'The holder is told of the loss when the lease is over on the server, not before.',
+  wrong: 'The holder learns of the loss when the lease has ended on the server, not before.',
   breaks: 'late-loss',
   bounds: { slackMs: 130 },
   async play(rig) {
@@ -82,7 +82,7 @@ const lateGrant = mutant({
   name: 'late-grant-handed-out',
   row: 32,
   wrong:
-    'A grant whose reply comes after its deadline is handed out, and its first renewal tells the holder of the loss.',
+    'A grant whose reply arrives after its deadline becomes a hold, and only its first renewal reports the loss.',
   breaks: 'late-loss',
   bounds: { slackMs: 130 },
   async play(rig) {
@@ -125,7 +125,7 @@ const byClientClock: Interceptor = (command, send) => {
 const clientClockPermits = mutant({
   name: 'client-clock-permits',
   wrong:
-    'Permits expire by the clock of the client that asks, so a client whose clock is fast takes what others hold.',
+    'Permits expire by the clock of the client that asks, so a client with a fast clock takes permits that others hold.',
   breaks: 'too-many-permits',
   async play(rig) {
     const server = await rig.server();

@@ -9,7 +9,8 @@ const countedTokens = new PatchedScript(fencedLockAcquire, ['math.max(last + 1, 
 
 const tokenByCounting = mutant({
   name: 'token-by-counting',
-  wrong: 'The token is the last one plus one, which begins anew when a server restarts without its data.',
+  wrong:
+    'The token is the last token plus one, so tokens start again at 1 when a server restarts without its data.',
   breaks: 'token-fell',
   async play(rig) {
     const server = await rig.server();

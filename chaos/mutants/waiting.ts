@@ -78,7 +78,8 @@ async function releaseInTheGap(
 
 const tryThenSubscribe = mutant({
   name: 'try-then-subscribe',
-  wrong: 'The waiter tries, subscribes and sleeps: it misses a release that comes before its subscription.',
+  wrong:
+    'The waiter attempts, subscribes and sleeps: it misses a release that happens before its subscription.',
   breaks: 'left-behind',
   bounds: TAKEOVER,
   play: (rig) => releaseInTheGap(rig, 1, async () => {}),
@@ -87,7 +88,7 @@ const tryThenSubscribe = mutant({
 const noLookAfterResubscription = mutant({
   name: 'no-look-after-resubscription',
   wrong:
-    'The waiter subscribes anew after its connection broke and sleeps on: it misses a release in between.',
+    'After a broken connection the waiter subscribes again and keeps sleeping: it misses a release in between.',
   breaks: 'left-behind',
   bounds: TAKEOVER,
   play: (rig) =>
@@ -111,7 +112,7 @@ const keepsDeadHeads = [fairLockAcquire, fairLockRelease].map(
 const deadHeadStays = mutant({
   name: 'dead-head-stays',
   wrong:
-    'A waiter that dies at the head of a fair queue keeps its place, and the waiters behind it are never let in.',
+    'A waiter that dies at the head of a fair queue keeps its place, and the waiters behind it never get the lock.',
   breaks: 'left-behind',
   bounds: { takeoverMs: 800, silentMs: 1_000 },
   async play(rig) {
@@ -160,7 +161,7 @@ const orderLostInGrace = mutant({
   name: 'order-lost-in-grace',
   row: 37,
   wrong:
-    'Fair waiters are not heard while a grace keeps them out, so the first one to withdraw sweeps the others out as dead.',
+    'Fair waiters cannot report while a grace keeps them out, so the first one to withdraw removes the others as dead.',
   breaks: 'out-of-order',
   async play(rig) {
     // A waiter that is silent for less keeps its place.

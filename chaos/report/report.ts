@@ -124,7 +124,7 @@ function knownToBreak(cells: readonly CellSummary[]): Section {
     });
   return {
     title: 'Where nothing is promised',
-    text: 'What these faults break in these modes, no client can prevent. It is counted so that the judge is seen to see it.',
+    text: 'In these modes no client can prevent these violations. They are counted to show that the checker finds them.',
     table: { columns: ['cell', 'violations', 'why'], rows },
   };
 }

@@ -24,7 +24,7 @@ export function parseServerUrl(url: string): GivenServer {
   const { protocol, hostname, port, username, password, pathname } = new URL(url);
   if (protocol !== 'redis:') throw new Error(`The storms speak plain redis://, not ${protocol}//`);
   if (username !== '' || password !== '') {
-    throw new Error('The storms do not log in: give them a server without a password, as for tests');
+    throw new Error('The storms do not log in: use a server without a password');
   }
   if (pathname !== '' && pathname !== '/' && pathname !== '/0') {
     throw new Error('The storms use database 0: leave the number out');
@@ -63,7 +63,7 @@ export async function startGiven(url: string, touch: string | undefined): Promis
   const reason = reasonToSpare(server, { keys: Number(await connection.command('DBSIZE')), replicas });
   if (reason !== undefined && touch !== host) {
     await connection.close();
-    throw new Error(`Left alone: ${reason}. If you mean it, add --touch ${host}`);
+    throw new Error(`The storms were not started: ${reason}. To run them all the same, add --touch ${host}`);
   }
   return new GivenStage(connection, await startFaultProxy(server));
 }

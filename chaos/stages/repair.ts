@@ -60,5 +60,5 @@ export async function repair(server: TestServer, args: readonly string[] = []): 
   await revive(server, 'nothing', args);
   if (!(await answersAgain(server))) await restart(server, 'nothing', args);
   await obeys(server, 'CLIENT', 'UNPAUSE');
-  if (!(await restoreSettings(server))) throw new Error(`${server.url} does not take back its settings`);
+  if (!(await restoreSettings(server))) throw new Error(`${server.url} does not restore its settings`);
 }

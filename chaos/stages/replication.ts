@@ -15,7 +15,7 @@ export async function offsetOf(server: TestServer): Promise<number> {
 
 async function assertListed(primary: TestServer, replicas: readonly TestServer[]): Promise<void> {
   const info = await infoOf(primary, 'replication');
-  if (info?.get('role') !== 'master') throw new Error(`${primary.url} is no primary`);
+  if (info?.get('role') !== 'master') throw new Error(`${primary.url} is not a primary`);
   const listed = [...info].filter(([name]) => /^slave\d+$/.test(name)).map(([, text]) => text);
   for (const { url, port } of replicas) {
     const isOnline = listed.some((text) => text.includes(`port=${port},`) && text.includes('state=online'));

@@ -22,7 +22,7 @@ export async function healed(stage: string, act: (step: Step) => Promise<void>):
     repairing.catch(() => undefined);
     const { message } = error as Error;
     throw new Error(
-      `The stage ${JSON.stringify(stage)} does not heal, waiting for ${waitingFor}: ${message}`,
+      `The stage ${JSON.stringify(stage)} did not recover while waiting for ${waitingFor}: ${message}`,
       {
         cause: error,
       },

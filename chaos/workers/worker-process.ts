@@ -21,7 +21,7 @@ const SOCKETS_CLOSE_WITHIN_MS = 3_000;
 const broken: string[] = [];
 
 process.on('unhandledRejection', (reason) => {
-  broken.push(`An unhandled rejection: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  broken.push(`Unhandled rejection: ${reason instanceof Error ? reason.stack : String(reason)}`);
 });
 
 const witness = await WitnessClient.connect(settings.witness);
@@ -123,7 +123,7 @@ onOrder((message) => {
     case 'end':
       if (order.how === 'exit') process.exit(7);
       process.nextTick(() => {
-        throw new Error('An error that nothing catches');
+        throw new Error('An uncaught error');
       });
       break;
     case 'leave':

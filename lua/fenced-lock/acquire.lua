@@ -27,7 +27,7 @@ if not isHeld or not given then
   local last = tonumber(given or '0')
   -- Above 2^53 - 1, a client cannot tell a number from the next.
   if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
-    return redis.error_reply('ERR the last token given is no number that can be counted on from')
+    return redis.error_reply('ERR the last token on the server is not a number that can be increased')
   end
   local time = redis.call('TIME')
   local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])

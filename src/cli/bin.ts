@@ -24,12 +24,12 @@ const program = new Command('holdfast')
 
 program
   .command('demo')
-  .description('Shows on your terminal what the locks do: five scenes with real processes, under 30 seconds')
-  .option('--url <url>', 'the server to play on, redis://user:password@host:port/db')
+  .description('Shows how the locks behave: five scenes with real processes, in under 30 seconds')
+  .option('--url <url>', 'the server to use: redis://user:password@host:port/db')
   .addHelpText(
     'after',
     '\nWithout --url: REDIS_URL, or a private redis-server or valkey-server from PATH, or the embedded server.' +
-      '\nNames are random, and what the demo writes is deleted again. Exits 0 only if everything held.',
+      '\nThe demo uses random names and deletes its keys at the end. It exits with 0 only if every scene held.',
   )
   .action(async (options: { url?: string }) => {
     process.exitCode = await demo(options);

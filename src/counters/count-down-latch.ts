@@ -85,7 +85,7 @@ export class CountDownLatch {
 
   /** The count; 0 when the latch is open or was never closed. */
   async getCount(): Promise<number> {
-    return this.#counter.requests.read('ask for the count of', () => this.#counter.look());
+    return this.#counter.requests.read('read the count of', () => this.#counter.look());
   }
 
   /**

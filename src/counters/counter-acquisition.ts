@@ -14,6 +14,11 @@ interface Acquired {
   readonly identity: string;
 }
 
+/** Names a number of permits in messages: `a permit of "jobs"`, `3 permits of "jobs"`. */
+export function permitsOf(name: string, count: number): string {
+  return `${count === 1 ? 'a permit' : `${count} permits`} of "${name}"`;
+}
+
 /**
  * The line of the callers that wait for this many permits; for '', the prefix of all these lines. Small requests do
  * not wait behind large ones: each size has its own line.
@@ -33,7 +38,7 @@ export abstract class CounterAcquisition<T, A> extends Acquisition<T, A> {
   }
 
   protected get what(): string {
-    return `acquire ${this.count} of "${this.#name}"`;
+    return `acquire ${permitsOf(this.#name, this.count)}`;
   }
 
   protected override get isShared(): boolean {
@@ -42,11 +47,13 @@ export abstract class CounterAcquisition<T, A> extends Acquisition<T, A> {
 
   /** Undoes attempts in the background; `undo` is repeated for at most this time. */
   protected giveBack(undo: () => Promise<void>, forMs = UNANSWERED_MS): void {
-    this.runtime.backgroundRetry.settle(`give back permits of "${this.#name}"`, forMs, undo);
+    this.runtime.backgroundRetry.settle(`return permits of "${this.#name}"`, forMs, undo);
   }
 
   /** The server says that the attempt was given up. Only a bug in holdfast could repeat it. */
   protected repeated(): DriverError {
-    return new DriverError(`An attempt to take "${this.#name}" is over and was repeated`);
+    return new DriverError(
+      `An attempt to acquire permits of "${this.#name}" was repeated after it had been given up`,
+    );
   }
 }

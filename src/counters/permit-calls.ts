@@ -38,7 +38,7 @@ export class PermitCalls {
     const count = checkCount(permits, 'permits', 0, this.#most);
     const { signal } = checkOptions('acquirePermits', options);
     if (!(await this.take(count, Number.POSITIVE_INFINITY, signal))) {
-      throw new Error('a wait without a limit ended');
+      throw new Error('A wait without a limit ended without a result');
     }
   }
 

@@ -99,7 +99,9 @@ export class PermitProtocol implements TenureProtocol {
     );
     // Only a bug in holdfast could use an id again.
     if (reply.status === 'ended')
-      throw new DriverError(`A permit of "${this.name}" is over and was taken again`);
+      throw new DriverError(
+        `An attempt to acquire a permit of "${this.name}" was repeated after the permit had ended`,
+      );
     return reply;
   }
 

@@ -149,7 +149,7 @@ export class PermitExpirableSemaphore {
     const changed = this.#held.find(this.#protocol, id)?.leaseChanging(sentAt, leaseMs);
     const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, id: permitBytes(id) };
     const { status } = await this.#counter.requests.change(
-      'change the lease of a permit of',
+      'update the lease of a permit of',
       this.#counter.once(permitSemaphoreUpdateLease, this.#protocol.keys, args),
     );
     changed?.(status === 'updated');
@@ -164,7 +164,7 @@ export class PermitExpirableSemaphore {
   async getLeaseMs(id: string): Promise<number> {
     const { context, requests, wake } = this.#counter;
     const args = { ...wake, id: permitBytes(checkPermitId(id)) };
-    const reply = await requests.read('ask for the lease of a permit of', () =>
+    const reply = await requests.read('read the lease of a permit of', () =>
       permitSemaphoreGetLease.run(context.wire.driver, this.#protocol.keys, args),
     );
     if (reply.status === 'missing') throw this.#notHeld(id);
@@ -184,7 +184,7 @@ export class PermitExpirableSemaphore {
   async setPermits(permits: number): Promise<void> {
     const args = { count: checkCount(permits, 'permits', 0, MOST_PERMITS), ...this.#counter.wake };
     const set = this.#counter.once(permitSemaphoreSetPermits, this.#protocol.keys, args);
-    this.#counter.changed(await this.#counter.requests.change('set permits of', set));
+    this.#counter.changed(await this.#counter.requests.change('set the permits of', set));
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
@@ -210,7 +210,7 @@ export class PermitExpirableSemaphore {
 
   async #count(): Promise<{ exists: boolean; free: number; taken: number }> {
     const { context, requests, wake } = this.#counter;
-    const reply = await requests.read('count permits of', () =>
+    const reply = await requests.read('count the permits of', () =>
       permitSemaphoreCountPermits.run(context.wire.driver, this.#protocol.keys, wake),
     );
     const exists = reply.status === 'permits';
@@ -220,7 +220,7 @@ export class PermitExpirableSemaphore {
   async #takeAtLast(count: number, options: PermitOptions | undefined): Promise<Permit[]> {
     const wish = checkOptions('takePermit', options);
     const permits = await this.#take(count, Number.POSITIVE_INFINITY, wish);
-    if (permits === null) throw new Error('a wait without a limit ended');
+    if (permits === null) throw new Error('A wait without a limit ended without a result');
     return permits;
   }
 
@@ -260,7 +260,7 @@ export class PermitExpirableSemaphore {
   #notHeld(id: string): NotHeldError {
     return new NotHeldError(
       this.name,
-      `has no permit ${id}: it was never taken, was given back, or its time is over`,
+      `has no permit ${id}: it was never granted, was released, or its lease has ended`,
     );
   }
 }

@@ -153,7 +153,7 @@ export class HeldPermit implements Permit, Entry {
     if (this.#releasing === undefined) this.#tenure?.assertHeld();
     if (this.#loss !== undefined) throw this.#loss;
     if (this.#releasing !== undefined)
-      throw new NotHeldError(this.name, 'gave out this permit and has it back');
+      throw new NotHeldError(this.name, 'granted this permit, and the permit has been released');
   }
 
   async extend(leaseMs: number): Promise<void> {

@@ -13,7 +13,7 @@ import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
 import { Counter, type SynchronizerContext } from './counter.ts';
-import { CounterAcquisition, lineFor } from './counter-acquisition.ts';
+import { CounterAcquisition, lineFor, permitsOf } from './counter-acquisition.ts';
 
 type Answer = Awaited<ReturnType<typeof rateLimiterAcquire.run>>;
 
@@ -82,7 +82,7 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
     switch (answer.status) {
       case 'excess':
         return new OptionError(
-          `Requested permits amount cannot exceed defined rate: ${this.count} of "${name}", whose rate is ${answer.rate}`,
+          `Cannot acquire ${permitsOf(name, this.count)}: its rate is ${answer.rate}, and a request cannot exceed the rate`,
         );
       case 'unset':
         return unsetError(name);

@@ -138,7 +138,7 @@ export class RateLimiter {
   /** How many permits are free now. */
   async availablePermits(): Promise<number> {
     const { context, requests, keys } = this.#counter;
-    const reply = await requests.read('ask for permits of', () =>
+    const reply = await requests.read('read the permits of', () =>
       rateLimiterAvailablePermits.run(context.wire.driver, keys, {}),
     );
     if (reply.status === 'unset') throw unsetError(this.name);
@@ -148,7 +148,7 @@ export class RateLimiter {
   /** The configuration of the limiter; null when it has no rate. */
   async getConfig(): Promise<RateConfig | null> {
     const { context, requests, key } = this.#counter;
-    const reply = await requests.read('ask for the rate of', () =>
+    const reply = await requests.read('read the rate of', () =>
       rateLimiterGetConfig.run(context.wire.driver, { config: key }, {}),
     );
     if (reply.status === 'unset') return null;

@@ -30,7 +30,7 @@ export class SemaphoreCounter extends Counter {
     const { ttlMs = 0 } = checkOptions('setPermits', options);
     const args = { count, ttlMs, ...this.wake };
     const reply = await this.requests.change(
-      'set permits of',
+      'set the permits of',
       this.once(semaphoreTrySetPermits, this.keys, args),
     );
     this.changed(reply);

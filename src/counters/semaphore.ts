@@ -137,7 +137,7 @@ export class Semaphore {
   /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
   async availablePermits(): Promise<number> {
     const { context, requests, keys } = this.#counter;
-    const { count } = await requests.read('ask for permits of', () =>
+    const { count } = await requests.read('read the permits of', () =>
       semaphoreAvailablePermits.run(context.wire.driver, keys, {}),
     );
     return count;

@@ -129,10 +129,12 @@ async function whenConnected(node: Redis): Promise<void> {
 function assertAnyReady(client: Cluster, unreachable: ReadonlyMap<string, Error>): void {
   if (client.nodes('master').some(({ status }) => status === 'ready')) return;
   const [[node, error] = []] = unreachable;
-  throw new Error(
-    `it names ${node ?? 'no node'}, which cannot be reached (${error?.message ?? 'no answer'}); natMap says where the nodes are`,
-    { cause: error },
-  );
+  const reason = error?.message ?? 'no answer';
+  const why =
+    node === undefined
+      ? 'the client can reach none of the primaries that the Cluster lists'
+      : `the Cluster lists ${node}, which the client cannot reach (${reason}); natMap can translate the addresses`;
+  throw new Error(why, { cause: error });
 }
 
 /** Waits a limited time for pending replies, then cuts the connections. */

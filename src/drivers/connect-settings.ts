@@ -73,7 +73,10 @@ export async function within(
   let timer: NodeJS.Timeout | undefined;
   try {
     await new Promise<unknown>((resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+      timer = setTimeout(
+        () => reject(new Error(`the server did not answer within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
       // The listener stays attached, because ioredis prints errors that have no listener.
       client.on('error', reject);
       start().then(resolve, reject);

@@ -89,7 +89,7 @@ async function assertPrimary(client: Redis, where: string): Promise<void> {
   }
   const [kind, host, port] = role as [string, unknown, unknown];
   if (kind === 'master') return;
-  throw new DriverError(`${where} was given as the master, but it is a replica of ${host}:${port}`);
+  throw new DriverError(`${where} is listed as the master, but is a replica of ${host}:${port}`);
 }
 
 /** The primary's address from the Sentinels. ioredis passes the fields to `tls.connect`; those of `tls` win. */
@@ -128,7 +128,7 @@ async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenO
     });
   } catch (cause) {
     await primary.close();
-    throw cannotConnect(`${name} by the Sentinels at ${listed(sentinels)}`, cause);
+    throw cannotConnect(`the primary "${name}" through the Sentinels at ${listed(sentinels)}`, cause);
   }
   return new OneServerDriver(primary);
 }

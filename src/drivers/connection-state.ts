@@ -50,7 +50,7 @@ export class ConnectionState {
 
   /** The driver drops the connection. */
   destroy(): void {
-    this.#endWith(new Error('The dedicated connection was closed by us'));
+    this.#endWith(new Error('The client closed its dedicated connection'));
   }
 
   #endWith(reason: Error): boolean {

@@ -10,9 +10,8 @@
  */
 
 import { type Alarm, type Clock, serverTime } from '../clock.ts';
-import { OutcomeUnknownError } from '../errors.ts';
 import { type Link, LinkedList } from '../linked-list.ts';
-import { classify } from '../outcome.ts';
+import { CommandInDoubtError, classify } from '../outcome.ts';
 import type {
   CallSignal,
   Connection,
@@ -210,7 +209,7 @@ class DeadlineDriver implements Driver {
       const time = times.begin(now, () => {
         this.#isTroubled = true;
         onTimeout?.();
-        reject(new OutcomeUnknownError(`No answer from the server within ${this.#timeoutMs} ms`));
+        reject(new CommandInDoubtError(`the server did not answer within ${this.#timeoutMs} ms`));
       });
       const onError = (error: unknown) => {
         times.end(time);

@@ -12,7 +12,7 @@ function ping(host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
     const socket = connect({ host, port }, () => socket.write('*1\r\n$4\r\nPING\r\n'));
-    socket.setTimeout(ONE_PING_MS, () => socket.destroy(new Error(`No answer from ${host}:${port}`)));
+    socket.setTimeout(ONE_PING_MS, () => socket.destroy(new Error(`${host}:${port} did not answer`)));
     socket.on('data', (chunk) => {
       answer += chunk.toString('latin1');
       const end = answer.indexOf('\r\n');
@@ -42,7 +42,7 @@ export async function waitForPing(
     try {
       const answer = await ping(host, port);
       if (isUp(answer)) return;
-      last = new Error(`${host}:${port} answers ${answer}`);
+      last = new Error(`${host}:${port} answered ${answer}`);
     } catch (error) {
       last = error;
     }

@@ -39,10 +39,10 @@ function counterpartOf(owner: Owner, { clientId }: LockContext): Owner {
 
 /** Checks the members given by the user. */
 export function checkMembers(locks: readonly unknown[]): ProtocolLock[] {
-  if (locks.length === 0) throw new OptionError('A lock made of locks needs at least one');
+  if (locks.length === 0) throw new OptionError('A multi lock or red lock needs at least one member');
   return locks.map((lock) => {
     if (lock instanceof ProtocolLock) return lock;
-    throw new OptionError('The members must be locks of this library, and not made of locks themselves');
+    throw new OptionError('Every member must be a lock of holdfast, and not a multi lock or red lock itself');
   });
 }
 
@@ -80,7 +80,7 @@ export abstract class GroupLock implements Lock {
     const { signal, owner, ...wish } = checkOptions('lock', options);
     const ownerOn = this.#ownerOn(owner);
     const hold = await this.collect({ wish, ownerOn, waitMs: Number.POSITIVE_INFINITY, signal });
-    if (hold === null) throw new Error('a wait without a limit ended');
+    if (hold === null) throw new Error('A wait without a limit ended without a result');
     return hold;
   }
 
@@ -91,7 +91,7 @@ export abstract class GroupLock implements Lock {
 
   async withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T> {
     const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
-    if (typeof work !== 'function') throw new OptionError('withLock needs a function to run');
+    if (typeof work !== 'function') throw new OptionError('withLock() needs a function to run');
     const { clock, report } = this.runtime;
     const endsAt = clock.now() + (waitMs ?? Number.POSITIVE_INFINITY);
     const sections = new Map<LockContext, Section>();
@@ -223,7 +223,8 @@ export abstract class GroupLock implements Lock {
     const known = this.members.some(
       ({ context }) => given instanceof Owner && given.clientId === context.clientId,
     );
-    if (!known) throw new OptionError('owner must come from owner() of the client of a member');
+    if (!known)
+      throw new OptionError('owner must come from owner() of a client that one of the members uses');
     const owner = given as Owner;
     return (context) => {
       if (owner.clientId === context.clientId) return owner;

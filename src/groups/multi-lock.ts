@@ -36,7 +36,7 @@ function refuseTwice(members: readonly ProtocolLock[]): void {
   const seen = new Set<string>();
   for (const { name, context, protocol } of members) {
     const place = `${context.clientId} ${protocol.key}`;
-    if (seen.has(place)) throw new OptionError(`"${name}" is named twice`);
+    if (seen.has(place)) throw new OptionError(`Two members of a multi lock are the same lock: "${name}"`);
     seen.add(place);
   }
 }
@@ -53,7 +53,7 @@ async function serverOf({ context, name, protocol }: ProtocolLock): Promise<stri
   const { driver, clock, commandTimeoutMs } = context.runtime;
   context.runtime.assertOpen();
   const ask = () => inspectIdentity.run(driver, { lock: protocol.key }, {});
-  return (await retry(clock, commandTimeoutMs, `ask for the server of "${name}"`, ask)).runId;
+  return (await retry(clock, commandTimeoutMs, `identify the server of "${name}"`, ask)).runId;
 }
 
 /** Up to three times as long, so that two callers that wait for each other do not give up at the same moment. */

@@ -141,7 +141,9 @@ export class OrderedAcquire {
     if (namesakes.length === 0) return;
     const { holder } = await this.#unlessStopped(obstacleOf(next));
     if (!namesakes.some(({ owner }) => owner === holder)) return;
-    throw new OptionError(`"${next.name}" is named twice, through two clients of one server`);
+    throw new OptionError(
+      `Two members of a multi lock are the same lock, "${next.name}", through two clients of one server`,
+    );
   }
 
   async #giveBack(): Promise<void> {

@@ -60,7 +60,7 @@ class Limit implements Disposable {
     const cancel = clock.after(limitMs, () => {
       // A blocked event loop may have left answers unread: it reads them before it runs this callback.
       setImmediate(() => {
-        this.#controller.abort(new Error(`There was no answer within ${Math.round(limitMs)} ms`));
+        this.#controller.abort(new Error(`The server did not answer within ${Math.round(limitMs)} ms`));
       });
     });
     this.#forget = [cancel, onAbort(signal, (reason) => this.#controller.abort(reason))];
@@ -83,7 +83,7 @@ interface Identity {
 async function identify(runtime: Runtime, key: string, signal: AbortSignal): Promise<Identity> {
   using waitBudget = new WaitBudget(runtime.clock, Number.POSITIVE_INFINITY, [signal]);
   const asked = inspectIdentity.run(runtime.driver, { lock: key }, {}).catch((error: unknown) => {
-    throw toHoldfastError(error, 'Asking which server this is');
+    throw toHoldfastError(error, `identify the server of "${key}"`);
   });
   return (await waitBudget.wait(asked)) as Identity;
 }
@@ -131,6 +131,6 @@ export async function askForVote(
     return { member, runId, outcome: 'held', hold };
   }
   void hold[Symbol.asyncDispose]();
-  const why = 'It restarted a moment ago and may have forgotten a hold that is still running';
+  const why = 'The server restarted a moment ago and may have forgotten a hold whose lease is still running';
   return { ...failed(new Error(why)), abstains: true };
 }

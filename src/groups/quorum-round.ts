@@ -70,7 +70,7 @@ export class QuorumRound {
     if (isTwice(votes, vote)) {
       // The next round must detect this too, and must not end before it has.
       mistrust(vote.member);
-      const why = 'Two members of a red lock are the same server, whose vote would count twice';
+      const why = 'Two members of a red lock use the same server: its vote would count twice';
       this.#drop(() => reject(new OptionError(why)));
       return;
     }
@@ -93,7 +93,7 @@ export class QuorumRound {
       return;
     }
     // A majority obtained after the lease has ended does not count.
-    const error = new Error('It was granted too late: nothing was left of the lease');
+    const error = new Error('The server granted the lock after the lease had ended');
     const late = this.#votes.map((vote): Vote => (vote.hold ? { ...vote, outcome: 'failed', error } : vote));
     void group[Symbol.asyncDispose]();
     this.#drop(() => resolve(late));
@@ -109,7 +109,7 @@ export class QuorumRound {
   }
 
   #drop(settle: () => void): void {
-    this.#stop.abort(new Error('The vote is over'));
+    this.#stop.abort(new Error('The vote has ended'));
     void releaseAll(this.#votes.flatMap(({ hold }) => hold ?? []));
     this.#end(settle);
   }

@@ -38,7 +38,9 @@ export class RedLock extends GroupLock {
     const names = new Set(members.map(({ name }) => name));
     super([...names].join(' + '), members, Math.floor(members.length / 2) + 1);
     if (new Set(members.map(({ context }) => context.clientId)).size < members.length) {
-      throw new OptionError('Two members come from one client: a red lock needs independent servers');
+      throw new OptionError(
+        'Two members of a red lock come from one client: a red lock needs independent servers',
+      );
     }
   }
 

@@ -88,7 +88,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     if (answer.status === 'held') return undefined;
     // An owner field serves one tenure and is barred after it; only a bug in holdfast could reuse it.
     throw new DriverError(
-      `The hold of ${this.#owner} on "${this.#protocol.name}" is over and cannot begin again`,
+      `An attempt to acquire "${this.#protocol.name}" was repeated after the hold of ${this.#owner} had ended`,
     );
   }
 

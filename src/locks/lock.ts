@@ -61,7 +61,7 @@ export interface Lock<H extends Hold = Hold> {
    * @example
    * ```ts
    * const hold = await client.getLock('nightly-report').tryLock({ waitMs: 200, leaseMs: 10_000 });
-   * if (hold === null) console.log('somebody else is at it');
+   * if (hold === null) console.log('another owner holds the lock');
    * else await hold.unlock();
    * ```
    */

@@ -80,7 +80,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   async withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T> {
     const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
-    if (typeof work !== 'function') throw new OptionError('withLock needs a function to run');
+    if (typeof work !== 'function') throw new OptionError('withLock() needs a function to run');
     const { runtime, sections, clientId } = this.context;
     const parent = sections.current();
     const section = new Section(parent?.owner ?? new Owner(clientId), parent);
@@ -194,7 +194,9 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     const isWithoutToken = this.#fenced && tenure.token === undefined;
     if (!this.#reentrant || isWithoutToken) {
       tenure.assertHeld();
-      const why = isWithoutToken ? 'is held by its owner as a lock without tokens' : undefined;
+      const why = isWithoutToken
+        ? 'is already held by this owner through a lock without fencing tokens'
+        : undefined;
       if (tenure.count > 0) throw new ReentryError(this.name, why);
       // The tenure is being released: the owner can take the lock again after that.
       await waitBudget.wait(tenure.changed(), Number.POSITIVE_INFINITY);

@@ -33,7 +33,7 @@ export interface ReadWriteLockOptions extends LockKindOptions {
  * ```ts
  * const catalogue = client.getReadWriteLock('catalogue');
  * await catalogue.readLock().withLock(() => console.log('others may read too'));
- * await catalogue.writeLock().withLock(() => console.log('nobody else is here'));
+ * await catalogue.writeLock().withLock(() => console.log('no other owner is here'));
  * ```
  */
 export interface ReadWriteLock {

@@ -35,9 +35,7 @@ export interface SpinLockOptions extends LockKindOptions {
 /** Reads the back-off once; the returned function restarts the pauses for every acquisition. */
 export function spinning(backoff: Backoff = { kind: 'exponential' }): () => Waiting {
   if (typeof backoff !== 'object' || backoff === null) {
-    throw new OptionError(
-      "The back-off of a spin lock is an object with a kind: 'exponential' or 'constant'",
-    );
+    throw new OptionError("backoff must be an object whose kind is 'exponential' or 'constant'");
   }
   if (backoff.kind === 'constant') {
     const { delayMs = 64 } = checkOptions('constant', backoff);

@@ -124,7 +124,7 @@ export class WebLocks {
    * console.log(total); // 42
    *
    * await client.locks.request('cart:7', { mode: 'shared', ifAvailable: true }, (lock) => {
-   *   console.log(lock === null ? 'somebody writes' : lock.mode); // shared
+   *   console.log(lock === null ? 'another owner writes' : lock.mode); // shared
    * });
    * ```
    */
@@ -138,7 +138,7 @@ export class WebLocks {
   async request<T>(name: string, ...rest: readonly unknown[]): Promise<T> {
     const [given, callback] = rest.length > 1 ? rest : [undefined, rest[0]];
     const options = checkRequest(name, given);
-    if (typeof callback !== 'function') throw new OptionError('request needs a function to run');
+    if (typeof callback !== 'function') throw new OptionError('request() needs a function to run');
     const { mode = 'exclusive' } = options;
     const info = { name, mode, clientId: this.#context.clientId };
 
@@ -211,11 +211,11 @@ function checkRequest(name: unknown, given: unknown): WebLockOptions {
     throw new OptionError('The name of a web lock must not start with "-"');
   const options = checkOptions('webLock', given);
   const { steal, ifAvailable, signal, mode } = options;
-  if (steal && ifAvailable) throw new OptionError('steal and ifAvailable exclude each other');
-  if (steal && mode === 'shared') throw new OptionError("steal takes a lock of mode 'exclusive' only");
+  if (steal && ifAvailable) throw new OptionError('steal and ifAvailable cannot be combined');
+  if (steal && mode === 'shared') throw new OptionError("steal requires mode 'exclusive'");
   if (signal !== undefined && (steal || ifAvailable)) {
     throw new OptionError(
-      `A request with ${steal ? 'steal' : 'ifAvailable'} does not wait: it takes no signal`,
+      `A request with ${steal ? 'steal' : 'ifAvailable'} does not wait, so it cannot have a signal`,
     );
   }
   return options;

@@ -131,8 +131,8 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     if (this.heldAs('read', owner) === undefined) return;
     throw new ReentryError(
       this.name,
-      'is held for reading by the owner that now wants to write: a read lock cannot become a write lock, ' +
-        'release it first or take the write lock from the start',
+      'is held for reading by the owner that now wants to write. A read lock cannot become a write lock: ' +
+        'release it first, or take the write lock from the start',
     );
   }
 }

@@ -52,7 +52,7 @@ function callback<F>(value: unknown, what: string): F {
 
 export function text(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw new OptionError(`${what} must be a string that is not empty, not ${show(value)}`);
+  throw new OptionError(`${what} must be a non-empty string, not ${show(value)}`);
 }
 
 function abortSignal(value: unknown, what: string): AbortSignal {
@@ -68,7 +68,9 @@ function anything(value: unknown): unknown {
 function replicaWish(value: unknown, what: string): number | 'auto' | 'majority' {
   if (value === 'auto' || value === 'majority') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new OptionError(`${what} must be 'auto', 'majority' or a whole number from 0, not ${show(value)}`);
+  throw new OptionError(
+    `${what} must be 'auto', 'majority' or a whole number of at least 0, not ${show(value)}`,
+  );
 }
 
 /** On, off, or on with a given grace. */
@@ -98,10 +100,10 @@ function passOn(value: unknown, what: string): boolean | { maxMs?: number; maxHo
 }
 
 /** Accepts only the values that this version supports. */
-export function only<T>(allowed: readonly T[], hint: string): Check<T> {
+export function only<T>(allowed: readonly T[], expected: string): Check<T> {
   return (value, what) => {
     if (allowed.includes(value as T)) return value as T;
-    throw new OptionError(`${what}: ${show(value)} is not available, ${hint}`);
+    throw new OptionError(`${what} must be ${expected}, not ${show(value)}`);
   };
 }
 
@@ -122,7 +124,7 @@ const CHECKS = {
     replicaTimeoutMs: integer(1),
     guard,
     passOn,
-    shardedPubSub: only(['auto', false] as const, "it is 'auto' or false"),
+    shardedPubSub: only(['auto', false] as const, "'auto' or false"),
   },
   lock: { ...holding, owner: anything },
   tryLock: { ...holding, waitMs, owner: anything },
@@ -135,9 +137,9 @@ const CHECKS = {
   owned: { owner: anything },
   lockKind: { guard: boolean },
   spinLock: { guard: boolean, backoff: anything },
-  readWriteLock: { guard: boolean, prefer: only(['writer'] as const, "it is 'writer' or left out") },
+  readWriteLock: { guard: boolean, prefer: only(['writer'] as const, "'writer' or left out") },
   webLock: {
-    mode: only(['exclusive', 'shared'] as const, "it is 'exclusive' or 'shared'"),
+    mode: only(['exclusive', 'shared'] as const, "'exclusive' or 'shared'"),
     ifAvailable: boolean,
     steal: boolean,
     signal: abortSignal,
@@ -150,19 +152,19 @@ const CHECKS = {
   tryTakePermit: { waitMs, leaseMs: lasting, signal: abortSignal },
   awaitLatch: { waitMs, signal: abortSignal },
   rate: {
-    mode: only(['overall', 'perClient'] as const, "it is 'overall' or 'perClient'"),
+    mode: only(['overall', 'perClient'] as const, "'overall' or 'perClient'"),
     rate: integer(1),
     intervalMs: integer(1),
     keepAliveMs: integer(0),
   },
   fencedLock: { guard: boolean, tokenRetentionMs: integer(60_000) },
   exponential: {
-    kind: only(['exponential'] as const, "it is 'exponential' or 'constant'"),
+    kind: only(['exponential'] as const, "'exponential' or 'constant'"),
     initialMs: integer(1),
     maxMs: integer(1),
     multiplier: positive,
   },
-  constant: { kind: only(['constant'] as const, "it is 'exponential' or 'constant'"), delayMs: integer(1) },
+  constant: { kind: only(['constant'] as const, "'exponential' or 'constant'"), delayMs: integer(1) },
 } satisfies Record<string, Checks>;
 
 /**
@@ -175,7 +177,7 @@ export function checkOptions<Name extends keyof typeof CHECKS>(
   given: unknown,
 ): Checked<(typeof CHECKS)[Name]> {
   if (table === 'lock' && Object.hasOwn(Object(given), 'waitMs')) {
-    throw new OptionError('lock() waits for as long as it takes: use tryLock({ waitMs }) to limit the wait');
+    throw new OptionError('lock() waits without a limit: use tryLock({ waitMs }) to limit the wait');
   }
   return checkBy(CHECKS[table] as (typeof CHECKS)[Name], given);
 }
@@ -194,7 +196,9 @@ export function checkBy<C extends Checks>(checks: C, given: unknown): Checked<C>
   for (const [option, value] of Object.entries(given)) {
     const check: Check<unknown> | undefined = Object.hasOwn(checks, option) ? checks[option] : undefined;
     if (check === undefined) {
-      throw new OptionError(`Unknown option "${option}"; known here: ${Object.keys(checks).join(', ')}`);
+      throw new OptionError(
+        `Unknown option "${option}"; the options here are ${Object.keys(checks).join(', ')}`,
+      );
     }
     if (value !== undefined) checked[option] = check(value, option);
   }
@@ -208,7 +212,7 @@ export function checkBy<C extends Checks>(checks: C, given: unknown): Checked<C>
  */
 export function checkName(name: unknown): string {
   if (typeof name !== 'string' || name === '') {
-    throw new OptionError(`A name must be a string that is not empty, not ${show(name)}`);
+    throw new OptionError(`A name must be a non-empty string, not ${show(name)}`);
   }
   // The encoding would replace a lone surrogate, and two different names would become one key.
   if (!name.isWellFormed()) throw new OptionError('A name must be well-formed Unicode');
@@ -223,8 +227,8 @@ export function checkName(name: unknown): string {
 export function checkSlots(key: string, topology: Topology): string {
   if (topology !== 'cluster' || sharesOneSlot(key)) return key;
   throw new OptionError(
-    `The name ${show(key)} cannot be used in a Cluster: its braces are no hash tag, and the keys that Redisson's ` +
-      `rules derive from it fall into different slots. Use no braces, or a pair with something in it: {orders}:42`,
+    `The name ${show(key)} cannot be used in a Cluster: its braces are not a hash tag, so the keys that ` +
+      `Redisson's rules derive from it are in different slots. Use no braces, or a non-empty pair: {orders}:42`,
   );
 }
 
@@ -256,7 +260,7 @@ export function checkPermitLeaseMs(value: unknown): number {
  */
 export function checkPermitId(value: unknown): string {
   if (typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)) return value;
-  throw new OptionError(`The id of a permit has 32 lower-case hex digits; this is ${show(value)}`);
+  throw new OptionError(`The id of a permit must have 32 lower-case hex digits, not be ${show(value)}`);
 }
 
 /**

@@ -59,7 +59,7 @@ export function checkSettings(given: unknown) {
 export function checkGrace(watchdogMs: number, graceMs: number): void {
   if (watchdogMs <= graceMs) return;
   throw new OptionError(
-    `watchdogMs (${watchdogMs}) must not be longer than the grace of the guard (${graceMs}): a hold would be ` +
-      'relied on when strangers are let in. Give guard: { graceMs }, the same for all clients',
+    `watchdogMs (${watchdogMs}) must not be longer than the grace of the guard (${graceMs}): other owners could ` +
+      'get the lock during a hold. Set guard: { graceMs } to the same value in all clients',
   );
 }

@@ -44,7 +44,8 @@ function list(value: unknown, what: string): readonly object[] {
 function addresses(value: unknown, what: string): readonly object[] {
   return list(value, what).map((given) => {
     const address = checkBy({ host: text, port }, given);
-    if (address.host === undefined) throw new OptionError(`Each of ${what} must have a host: { host, port }`);
+    if (address.host === undefined)
+      throw new OptionError(`Every element of ${what} must have a host: { host, port }`);
     return address;
   });
 }
@@ -71,9 +72,9 @@ const SENTINELS = {
   sentinelTls: tls,
   db,
 };
-const CLUSTER = { cluster: addresses, ...login, tls, natMap, db: only([0], 'a Cluster has only database 0') };
+const CLUSTER = { cluster: addresses, ...login, tls, natMap, db: only([0], '0 in a Cluster') };
 const FIXED = { master: (value: unknown) => value, replicas: list };
-const EMBEDDED = { embedded: only([true], 'it is true or left out') };
+const EMBEDDED = { embedded: only([true], 'true or left out') };
 
 /** The fields that decide the kind of target. */
 const KINDS = ['sentinels', 'cluster', 'master', 'embedded'] as const;
@@ -102,7 +103,7 @@ const COMPANIONS: Readonly<Record<string, keyof typeof SHAPES>> = {
 export function checkTarget(target: unknown): Destination {
   if (typeof target === 'string') return { kind: 'server', server: checkServer({ url: target }) };
   if (typeof target !== 'object' || target === null) {
-    throw new OptionError(`Where to connect must be a URL or an object, not ${show(target)}`);
+    throw new OptionError(`The target must be a URL or an object, not ${show(target)}`);
   }
   const fields = Object.entries(target).filter(([, value]) => value !== undefined);
   const given = Object.fromEntries(
@@ -126,11 +127,11 @@ export function checkTarget(target: unknown): Destination {
 
 function kindOf(given: object): (typeof KINDS)[number] | undefined {
   const [kind, another] = KINDS.filter((field) => Object.hasOwn(given, field));
-  if (another !== undefined) throw new OptionError(`A target has ${kind} or ${another}, not both`);
+  if (another !== undefined) throw new OptionError(`A target cannot have both ${kind} and ${another}`);
   for (const field of Object.keys(given)) {
     const owner = COMPANIONS[field];
     if (owner !== undefined && owner !== kind) {
-      throw new OptionError(`${field} goes with ${owner}: ${SHAPES[owner]}`);
+      throw new OptionError(`${field} requires ${owner}: ${SHAPES[owner]}`);
     }
   }
   return kind;
@@ -145,7 +146,7 @@ function checkServer(given: unknown): ServerTarget {
 function checkSentinels(given: object): SentinelTarget {
   const target = checkBy(SENTINELS, given);
   if (target.name === undefined) {
-    throw new OptionError(`name must say what the Sentinels call the primary: ${SHAPES.sentinels}`);
+    throw new OptionError(`name must be the primary's name at the Sentinels: ${SHAPES.sentinels}`);
   }
   return target as SentinelTarget;
 }
@@ -154,7 +155,7 @@ function checkFixed(given: object): Destination {
   const { master, replicas } = checkBy(FIXED, given);
   if (replicas === undefined) {
     throw new OptionError(
-      `replicas must be listed: ${SHAPES.master}. A server without any is given as { url }`,
+      `A target with master must list its replicas: ${SHAPES.master}. Use { url } for a server without replicas`,
     );
   }
   const server = checkServer(master);

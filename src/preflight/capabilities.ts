@@ -63,21 +63,21 @@ export interface Experience {
   readonly isDeaf: boolean;
 }
 
-const NO_INFO = 'the server does not tell what it is (no permission for INFO)';
+const NO_INFO = 'the server does not permit INFO';
 
 function guardObstacle(facts: readonly ServerFacts[]): string | null {
   if (facts.some(({ info }) => !info)) return NO_INFO;
   return facts.some(({ replicationId }) => replicationId === '')
-    ? 'the server tells no replication id (master_replid of INFO)'
+    ? 'the server does not report a replication id (master_replid of INFO)'
     : null;
 }
 
 function replicaObstacle(wish: ReplicaWish, refusal: string | null, isTold: boolean): string | null {
   if (wish === 0) return null;
-  if (refusal !== null) return `the server does not let us wait for replicas (WAIT): ${refusal}`;
+  if (refusal !== null) return `the server does not permit waiting for replicas (WAIT): ${refusal}`;
   return isTold || typeof wish === 'number'
     ? null
-    : 'the server does not tell how many replicas it has (no permission for INFO)';
+    : 'the server does not report how many replicas it has (INFO)';
 }
 
 /** The most extreme value; null when one of them is unknown. */

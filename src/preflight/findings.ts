@@ -39,22 +39,19 @@ export function unfitnessOf(facts: readonly ServerFacts[], { topology }: Wishes)
     const { redisVersion, isCluster, isReplica } = one;
     if (redisVersion !== null && isOlder(redisVersion, OLDEST_VERSION)) {
       return unfit(
-        `${nameOf(one)} is Redis ${redisVersion}; ${OLDEST_VERSION} is the oldest that will do`,
+        `${nameOf(one)} is Redis ${redisVersion}; holdfast needs ${OLDEST_VERSION} or newer`,
         true,
       );
     }
     if (isCluster && topology !== 'cluster') {
       return unfit(
-        `${nameOf(one)} is part of a Cluster, and the client is for a single server: it would miss every key that ` +
-          'another node has. Give { cluster: [{ host, port }] }, or a Cluster client of the library',
+        `${nameOf(one)} is part of a Cluster, but the client is for a single server and would not find the keys of ` +
+          'other nodes. Use { cluster: [{ host, port }] }, or a Cluster client of the library',
         true,
       );
     }
     if (isReplica) {
-      return unfit(
-        `${nameOf(one)} is a read-only replica: locks are kept by its primary. Connect to that one`,
-        false,
-      );
+      return unfit(`${nameOf(one)} is a read-only replica. Connect to its primary`, false);
     }
   }
   return undefined;
@@ -68,34 +65,34 @@ function aboutOne(one: ServerFacts, { topology }: Wishes, isGuarded: boolean): F
   if (!one.info) {
     found(
       'HOLDFAST_NO_INFO',
-      `${nameOf(one)} does not tell what it is (no permission for INFO): whether it evicts locks, keeps its data or ` +
-        'has replicas stays unknown',
+      `${nameOf(one)} does not permit INFO: the client cannot check whether the server evicts locks, ` +
+        'persists its data or has replicas',
     );
   }
   if (one.mayEvictLocks) {
     found(
       'HOLDFAST_EVICTION',
-      `${nameOf(one)} has a maxmemory-policy of ${evictionPolicy}: when its memory is full it drops locks that are ` +
-        'held, and somebody else gets in. Use noeviction for a server that keeps locks',
+      `${nameOf(one)} has the maxmemory-policy ${evictionPolicy}: when its memory is full, the server deletes locks ` +
+        'that are held, and another owner can get them. Use noeviction',
     );
   }
   if (persistence?.failing) {
     found(
       'HOLDFAST_DISK',
-      `${nameOf(one)} could not write its data to disk, and may refuse to grant locks until it can`,
+      `${nameOf(one)} could not write its data to disk, and may refuse to grant locks until it succeeds`,
     );
   }
   if (goodReplicas === 0) {
     found(
       'HOLDFAST_FEW_REPLICAS',
-      `${nameOf(one)} has no replica that is close enough (min-replicas-to-write), and refuses to grant locks`,
+      `${nameOf(one)} has too few replicas in sync (min-replicas-to-write), and refuses to grant locks`,
     );
   }
   if (isGuarded && goodReplicas === null && replicas !== null && replicas > 0) {
     found(
       'HOLDFAST_SPLIT_BRAIN',
-      `${nameOf(one)} goes on granting locks when it is cut off from its replicas, also after one of them was ` +
-        'promoted. The guard needs min-replicas-to-write 1 with a min-replicas-max-lag shorter than a failover takes',
+      `${nameOf(one)} keeps granting locks while it is cut off from its replicas, even after one of them was ` +
+        'promoted. The guard needs min-replicas-to-write 1 and a min-replicas-max-lag shorter than a failover',
     );
   }
   if (Math.abs(clockSkewMs) > TOLERATED_SKEW_MS) {
@@ -105,14 +102,14 @@ function aboutOne(one: ServerFacts, { topology }: Wishes, isGuarded: boolean): F
     ];
     found(
       'HOLDFAST_CLOCK_SKEW',
-      `The clock of ${nameOf(one).replace('The', 'the')} is ${seconds} s ${side} ours. No lock depends on it, but ` +
-        'people who compare times will be misled',
+      `The clock of ${nameOf(one).replace('The', 'the')} is ${seconds} s ${side} the clock of this machine. Locks do not depend on it, ` +
+        'but times in logs will not match',
     );
   }
   if (publishing === 'forbidden') {
     found(
       'HOLDFAST_NO_PUBLISH',
-      `${nameOf(one)} does not let us publish: releases wake nobody, and waiters fall back on polling`,
+      `${nameOf(one)} does not permit PUBLISH: a release cannot wake waiters, so they poll instead`,
     );
   }
   return findings;
@@ -128,26 +125,26 @@ function aboutAll(
   if (isGuarded && guard.obstacle !== null) {
     found(
       'HOLDFAST_NO_GUARD',
-      `The guard cannot work, so that no lock with it is granted: ${guard.obstacle}`,
+      `The guard cannot work, so the client grants no guarded lock: ${guard.obstacle}`,
     );
   }
   if (replicas.obstacle !== null) {
     const follows =
       wish === 'auto'
-        ? 'No replica is asked to acknowledge a lock, which may be lost with the primary that granted it'
-        : 'No lock is granted without the acknowledgements that were asked for, and they cannot be had';
+        ? 'Locks are granted without replica acknowledgements and may be lost in a failover'
+        : 'No lock is granted: replica acknowledgements are required, but not available';
     found('HOLDFAST_NO_REPLICAS', `${follows}: ${replicas.obstacle}`);
   } else if (replicas.connected !== null && replicas.connected < replicas.required) {
     found(
       'HOLDFAST_FEW_REPLICAS',
-      `${replicas.required} replicas have to acknowledge a lock and ${replicas.connected} are connected and do: ` +
-        'none is granted until there are more',
+      `No lock is granted: ${replicas.required} replicas must acknowledge it, and only ${replicas.connected} of the ` +
+        'connected replicas acknowledge',
     );
   } else if (wish === 'majority' && replicas.required === 0) {
     found(
       'HOLDFAST_FEW_REPLICAS',
-      'No replica acknowledges, nor was one seen that did: the primary alone is the majority, and locks are granted ' +
-        'that nobody acknowledges. Ask for a number where there should be replicas',
+      'The primary has no replica that acknowledges, so the primary alone is the majority, and locks are granted ' +
+        'without acknowledgements. Set replicas to a number if there should be replicas',
     );
   }
   return findings;
@@ -169,11 +166,11 @@ export function findingsOf(
 /** The required feature that the servers cannot provide; undefined if there is none. */
 export function unfulfilled({ guard, replicas }: Capabilities, wishes: Wishes): DriverError | undefined {
   if (guard.on && guard.obstacle !== null) {
-    return new DriverError(`The guard was asked for and cannot work here: ${guard.obstacle}`);
+    return new DriverError(`The guard is on, but cannot work here: ${guard.obstacle}`);
   }
   if (wishes.replicas !== 'auto' && replicas.obstacle !== null) {
     return new DriverError(
-      `Acknowledgements of replicas were asked for and cannot be had here: ${replicas.obstacle}`,
+      `Replica acknowledgements are required, but not available here: ${replicas.obstacle}`,
     );
   }
   return undefined;

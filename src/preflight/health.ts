@@ -55,7 +55,7 @@ function rounded(ms: number): number {
 }
 
 function problemOf(error: unknown, node: string): Problem {
-  const { code, message } = toHoldfastError(error, 'Asking the server');
+  const { code, message } = toHoldfastError(error, 'read the state of the server');
   return node === '' ? { code, message } : { code, message: `${node}: ${message}`, node };
 }
 
@@ -63,7 +63,7 @@ function problemOf(error: unknown, node: string): Problem {
 function bounded<T>(promise: Promise<T>, clock: Clock, withinMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(withinMs, () =>
-      reject(new OutcomeUnknownError(`No answer from the server within ${withinMs} ms`)),
+      reject(new OutcomeUnknownError(`The server did not answer within ${withinMs} ms`)),
     );
     promise.then(resolve, reject).finally(cancel);
   });
@@ -83,7 +83,7 @@ function problemsKnown({ preflight, warnings, holdsAtRisk }: HealthSettings, ans
   }
   const atRisk = holdsAtRisk();
   if (atRisk > 0) {
-    const message = `Renewals fail of what is held: ${atRisk} at risk of being lost`;
+    const message = `Renewals fail: ${atRisk} ${atRisk === 1 ? 'hold is' : 'holds are'} at risk of being lost`;
     problems.push({ code: 'HOLDFAST_AT_RISK', message });
   }
   return problems;

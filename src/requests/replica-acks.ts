@@ -99,7 +99,7 @@ export class ReplicaAcks {
     const { replicaCounts, count, onUnavailable } = this.#settings;
     const counted = await count(key);
     if (counted === null) {
-      const why = new DriverError('The server does not tell how many replicas it has (INFO)');
+      const why = new DriverError('The server does not report how many replicas it has (INFO)');
       if (replicaCounts.wish !== 'auto') throw why;
       onUnavailable(why);
     }

@@ -5,8 +5,7 @@
  * the next batch: however many there are, each waits for two WAITs at most.
  */
 import type { Connection, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
-import { OutcomeUnknownError } from '../errors.ts';
-import { classify } from '../outcome.ts';
+import { CommandInDoubtError, classify } from '../outcome.ts';
 
 /** How a demoted primary answers WAIT: one in progress, and any later one. */
 const DEMOTED = /^-?(?:UNBLOCKED |ERR WAIT cannot be used with )/;
@@ -87,7 +86,7 @@ export class ReplicatedConnection {
     } catch (cause) {
       const isDemoted = cause instanceof Error && DEMOTED.test(cause.message);
       // Its last grants are lost with its role, unless a replica has them, which is unknown.
-      const error = isDemoted ? new OutcomeUnknownError('The primary became a replica', { cause }) : cause;
+      const error = isDemoted ? new CommandInDoubtError('the primary became a replica', { cause }) : cause;
       // Commands on a connection that does not answer would only queue up. A new connection finds the primary.
       if (classify(error) === 'unknown') {
         this.#connection = undefined;

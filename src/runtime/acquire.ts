@@ -7,9 +7,8 @@
  */
 
 import type { CancelTimer } from '../clock.ts';
-import { OutcomeUnknownError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
-import { classify, errorOfAll, isSlotMoving, mayHaveRun } from '../outcome.ts';
+import { classify, errorOfAll, isSlotMoving, mayHaveRun, outcomeUnknown } from '../outcome.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import { type Line, nextLookMs, type Waiter } from './line.ts';
@@ -273,7 +272,8 @@ export abstract class Acquisition<T, A> implements Waiter {
     if (at === Number.POSITIVE_INFINITY) return;
     const { clock } = this.runtime;
     this.#cancelLimit = clock.after(Math.max(0, at - clock.now()), () => {
-      if (this.#state === 'asking') this.#fail(new OutcomeUnknownError(`No answer in time: ${this.what}`));
+      if (this.#state === 'asking')
+        this.#fail(outcomeUnknown(this.what, 'the server did not answer in time'));
       else if (this.#trouble === undefined) this.#end(() => this.#resolve(null));
       else this.#fail(errorOfAll(this.#trouble.error, this.#isInDoubt, this.what));
     });

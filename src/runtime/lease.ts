@@ -128,8 +128,8 @@ export function assertInTime({ clock, leaseClock }: Runtime, protocol: TenurePro
   if (clock.now() + suspendedMs < deadline) throw new LeaseLostError(protocol.name, owner, 'suspended');
   const [tookMs, reliableMs] = [now - sentAt, Math.max(0, deadline - sentAt)].map(Math.round);
   const why =
-    `its grant came too late: the answer took ${tookMs} ms, and a lease of ${leaseMs} ms can be relied on for ` +
-    `${reliableMs} ms only. The lease is too short for this link, or for a process this busy`;
+    `its grant came too late: the answer took ${tookMs} ms, and a lease of ${leaseMs} ms is reliable for only ` +
+    `${reliableMs} ms. Use a longer lease, or reduce the load on this process or its network`;
   throw new LeaseLostError(protocol.name, owner, 'expired', undefined, why);
 }
 

@@ -6,8 +6,7 @@
  */
 
 import { type Clock, serverTime } from '../clock.ts';
-import { OutcomeUnknownError } from '../errors.ts';
-import { classify, errorOfAll, mayHaveRun } from '../outcome.ts';
+import { classify, errorOfAll, mayHaveRun, outcomeUnknown } from '../outcome.ts';
 import { Backoff } from './backoff.ts';
 
 /**
@@ -58,7 +57,7 @@ function repeat<T>(
     };
     const cancelTimer = clock.after(budgetMs, () => {
       if (!inDoubt) return fail(errorOfAll(lastError, false, what));
-      fail(new OutcomeUnknownError(`No answer within ${budgetMs} ms: ${what}`, { cause: lastError }));
+      fail(outcomeUnknown(what, `the server did not answer within ${budgetMs} ms`, lastError));
     });
     const attempt = () => {
       if (over) return;

@@ -8,9 +8,8 @@
  */
 
 import type { CancelTimer } from '../clock.ts';
-import { OutcomeUnknownError } from '../errors.ts';
 import { LinkedList } from '../linked-list.ts';
-import { classify, isSlotMoving } from '../outcome.ts';
+import { classify, isSlotMoving, outcomeUnknown } from '../outcome.ts';
 import { Backoff } from './backoff.ts';
 import type { Renew } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
@@ -172,7 +171,10 @@ export class Watchdog {
     const cancelOverdue = this.#runtime.clock.inBackground(overdueMs, () => {
       for (const tenure of tenures)
         if (this.#renewing.has(tenure))
-          this.#tellRisk(tenure, new OutcomeUnknownError('A renewal is not answered'));
+          this.#tellRisk(
+            tenure,
+            outcomeUnknown(`renew "${tenure.protocol.name}"`, 'the server has not answered'),
+          );
     });
     while (tenures.length > 0) {
       try {

@@ -910,7 +910,7 @@ export const fencedLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fenced-lock/acquire',
-  sha1: 'a4ecd25e742e8a0d8db0522f7109f346ed00d615',
+  sha1: '5c911236948cd0957431259ff1a9f34c37a04d35',
   keys: [['lock', 'string'], ['ended', 'string'], ['token', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
@@ -931,7 +931,7 @@ local given = redis.call('GET', token)
 if not isHeld or not given then
   local last = tonumber(given or '0')
   if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
-    return redis.error_reply('ERR the last token given is no number that can be counted on from')
+    return redis.error_reply('ERR the last token on the server is not a number that can be increased')
   end
   local time = redis.call('TIME')
   local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -964,7 +964,7 @@ export const fencedLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fenced-lock/guarded-acquire',
-  sha1: 'ebff7d2008757cbd12420058e628cafc82b608f2',
+  sha1: '792bc790b26ac6e9dce79a33ba294561c3c68fd0',
   keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string'], ['token', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
@@ -990,7 +990,7 @@ local given = redis.call('GET', token)
 if not isHeld or not given then
   local last = tonumber(given or '0')
   if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
-    return redis.error_reply('ERR the last token given is no number that can be counted on from')
+    return redis.error_reply('ERR the last token on the server is not a number that can be increased')
   end
   local time = redis.call('TIME')
   local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])

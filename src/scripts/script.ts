@@ -5,7 +5,7 @@
  * other than NOSCRIPT pass through unchanged: their meaning is decided elsewhere.
  */
 import type { Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
-import { OutcomeUnknownError } from '../errors.ts';
+import { CommandInDoubtError } from '../outcome.ts';
 
 /** `string?` may be nil; `...` is the tail of the reply, as an array. */
 type FieldType = 'integer' | 'string' | 'string?' | 'integer...' | 'string...';
@@ -99,7 +99,8 @@ export class Script<Keys, Args, Reply extends { status: string }> {
     if (!Array.isArray(reply)) throw this.#unexpected(reply, 'it is not an array');
     const status = reply[0];
     const fields = typeof status === 'string' ? this.#replies.get(status) : undefined;
-    if (fields === undefined) throw this.#unexpected(reply, 'it starts with no status word of this script');
+    if (fields === undefined)
+      throw this.#unexpected(reply, 'its first element is not a status of this script');
 
     const decoded: Record<string, FieldValue> = { status: status as string };
     let position = 1;
@@ -119,10 +120,10 @@ export class Script<Keys, Args, Reply extends { status: string }> {
     return decoded as unknown as Reply;
   }
 
-  #unexpected(reply: ScriptReply, why: string): OutcomeUnknownError {
+  #unexpected(reply: ScriptReply, why: string): CommandInDoubtError {
     const text = JSON.stringify(reply) ?? String(reply);
     const quoted = text.length > LONGEST_QUOTED_REPLY ? `${text.slice(0, LONGEST_QUOTED_REPLY)}…` : text;
-    return new OutcomeUnknownError(`Unexpected reply of script ${this.name}: ${why}: ${quoted}`);
+    return new CommandInDoubtError(`unexpected reply of script ${this.name}: ${why}: ${quoted}`);
   }
 }
 
@@ -171,7 +172,7 @@ function integer(value: number): string {
 /** An expiry of less than 1 would delete the key. */
 function ms(value: number): string {
   if (Number.isSafeInteger(value) && value >= 1) return String(value);
-  throw new TypeError(`A script takes whole milliseconds from 1 on, not ${value}`);
+  throw new TypeError(`A script takes whole milliseconds of at least 1, not ${value}`);
 }
 
 function isNoScript(error: unknown): boolean {

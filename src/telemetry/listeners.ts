@@ -21,7 +21,9 @@ export class Listeners {
   /** @throws OptionError for an unknown event name: its listener would never be called */
   #of(event: keyof ClientEvents): Map<Listener<never>, boolean> {
     if (!CLIENT_EVENTS.includes(event)) {
-      throw new OptionError(`There is no event "${String(event)}"; there are ${CLIENT_EVENTS.join(', ')}`);
+      throw new OptionError(
+        `There is no event "${String(event)}"; the events are ${CLIENT_EVENTS.join(', ')}`,
+      );
     }
     const listeners = this.#byEvent.get(event) ?? new Map<Listener<never>, boolean>();
     this.#byEvent.set(event, listeners);

@@ -108,7 +108,7 @@ describeOnCluster('in a Cluster', () => {
     for (const name of [`{${randomName()}}:start`, `start:{${randomName()}}`]) {
       const refused = () => client.getCountDownLatch(name);
       expect(refused).toThrow(OptionError);
-      expect(refused).toThrow(/no braces.*channel.*another slot/);
+      expect(refused).toThrow(/must not have braces.*channel.*another slot/);
     }
   });
 

@@ -377,7 +377,7 @@ function describeWhatIsRefused(context: Context): void {
       const name = randomName();
       const error = await rejection(one.getMultiLock(one.getLock(name), two.getLock(name)).lock());
       expect(error).toBeInstanceOf(OptionError);
-      expect(String(error)).toContain('named twice');
+      expect(String(error)).toContain('are the same lock');
       expect(await existing(raw, [name])).toEqual([]);
     });
 

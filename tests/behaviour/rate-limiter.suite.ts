@@ -207,7 +207,7 @@ function describeRateLimiter(context: Context): void {
       for (const call of calls) {
         const error = await rejection(call());
         expect(error).toBeInstanceOf(OptionError);
-        expect(String(error)).toContain('Requested permits amount cannot exceed defined rate');
+        expect(String(error)).toContain('its rate is 3, and a request cannot exceed the rate');
       }
       expect(await raw.command('EXISTS', historyKey(name))).toBe(0);
     });

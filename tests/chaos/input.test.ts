@@ -88,7 +88,7 @@ describeWithProcess('the name already belongs to something else', () => {
     } else {
       expect(outcome).toBeInstanceOf(DriverError);
       expect(outcome).toMatchObject({
-        message: expect.stringContaining('not a lock; it was left untouched'),
+        message: expect.stringContaining('not a lock; holdfast did not change it'),
       });
       expect(await reason(() => lock.lock())).toBeInstanceOf(DriverError);
       expect(await reason(() => lock.forceUnlock())).toBeInstanceOf(DriverError);

@@ -94,7 +94,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     const late = delivered(proxy, LOCK.acquire);
     const { error } = await timed(lock.lock({ leaseMs: LEASE_MS }));
     await late;
-    expect(error).toMatchObject({ ...TOO_LATE, message: expect.stringContaining('too short for this link') });
+    expect(error).toMatchObject({ ...TOO_LATE, message: expect.stringContaining('Use a longer lease') });
   });
 
   it('withLock: no work begins while a rival is inside', async () => {

@@ -115,7 +115,7 @@ describeWithProcess('the multi lock, with a server that falls silent', () => {
         cause: { lockName: illName },
       });
       expect(atWallMs).toBeLessThan(expiresAt);
-      expect(() => hold.assertHeld()).toThrow('could not be reached in time');
+      expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
       // Nobody gives it back: its other half is not kept for ever.
       await freed(well, wellName);
       expect(await hold.unlock()).toBe(false);

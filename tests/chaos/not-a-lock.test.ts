@@ -86,7 +86,7 @@ describeWithProcess('data that is no lock', () => {
       const before = await everything(server);
       const forced = await settled(get(client, name).forceUnlock());
       expect(forced, stranger[0]).toBeInstanceOf(DriverError);
-      expect((forced as Error).message).toContain('not a lock; it was left untouched');
+      expect((forced as Error).message).toContain('not a lock; holdfast did not change it');
       const taken = await settled(get(client, name).tryLock());
       expect(taken === null || taken instanceof DriverError, stranger[0]).toBe(true);
       expect(await everything(server), stranger[0]).toEqual(before);
@@ -101,7 +101,7 @@ describeWithProcess('data that is no lock', () => {
       const before = await everything(server);
       const theft = await settled(client.locks.request(name, { steal: true }, () => 'stolen'));
       expect(theft, stranger[0]).toBeInstanceOf(DriverError);
-      expect((theft as Error).message).toContain('not a lock; it was left untouched');
+      expect((theft as Error).message).toContain('not a lock; holdfast did not change it');
       expect(await everything(server), stranger[0]).toEqual(before);
     }
   });

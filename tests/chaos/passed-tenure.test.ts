@@ -52,7 +52,7 @@ describeWithProcess('a lock that was passed on', () => {
       const { value, atWallMs } = await told;
       expect(value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'unreachable' });
       expect(atWallMs).toBeLessThan(expiresAt);
-      expect(() => hold.assertHeld()).toThrow('could not be reached in time');
+      expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
       expect(former.signal.aborted).toBe(false);
       expect(await hold.unlock()).toBe(false);
       expect(lost).toEqual([{ name, owner: hold.owner, reason: 'unreachable' }]);

@@ -138,7 +138,7 @@ describeWithProcess('access rules', () => {
         const { error, tookMs } = await timed(kind.get(limited, name).lock());
         expect(error).toBeInstanceOf(DriverError);
         expect(error).toMatchObject({
-          message: expect.stringContaining("the server's access rules forbid it"),
+          message: expect.stringContaining("the server's access rules forbid the command"),
         });
         expect(tookMs).toBeLessThan(SLACK_MS);
       }

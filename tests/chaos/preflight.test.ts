@@ -57,8 +57,10 @@ describeWithProcess('a server that cannot keep locks', () => {
       const { warning } = listenTo(client);
       const lock = client.getLock(randomName());
       await expect(client.capabilities()).rejects.toBeInstanceOf(DriverError);
-      await expect(lock.tryLock()).rejects.toThrow('is the oldest that will do');
-      await expect(client.getSemaphore(randomName()).availablePermits()).rejects.toThrow('is the oldest');
+      await expect(lock.tryLock()).rejects.toThrow('holdfast needs 6.0.6 or newer');
+      await expect(client.getSemaphore(randomName()).availablePermits()).rejects.toThrow(
+        'holdfast needs 6.0.6 or newer',
+      );
       expect(codes(warning)).toEqual(['HOLDFAST_UNFIT']);
       expect(await client.health()).toMatchObject({ status: 'down', problems: [{ code: 'ERR_DRIVER' }] });
 
@@ -72,7 +74,7 @@ describeWithProcess('a server that cannot keep locks', () => {
 
   it('is refused when it is one of a Cluster and the client is not', async () => {
     const node = await ownServer({ args: ['--cluster-enabled', 'yes'] });
-    const message = expect.stringContaining('is part of a Cluster, and the client is for a single server');
+    const message = expect.stringContaining('is part of a Cluster, but the client is for a single server');
     await expect(join('Holdfast.connect', node)).rejects.toMatchObject({ code: 'ERR_DRIVER', message });
 
     // It would answer MOVED or CLUSTERDOWN for ever, which is worth waiting for elsewhere.
@@ -136,7 +138,7 @@ describeWithProcess('what is asked for and cannot be had', () => {
     expect(codes(warning)).toEqual(['HOLDFAST_NO_INFO', 'HOLDFAST_NO_GUARD']);
     await expect(client.getLock(randomName()).tryLock()).rejects.toMatchObject({
       code: 'ERR_DRIVER',
-      message: expect.stringMatching(/ failed: .*(can't run|has no permissions to run)/),
+      message: expect.stringMatching(/^Could not acquire .*: .*(can't run|has no permissions to run)/),
     });
   });
 
@@ -259,7 +261,7 @@ describeWithProcess('a command that was taken away from everybody', () => {
     expect(await client.health()).toMatchObject({
       status: 'degraded',
       problems: [
-        { code: 'HOLDFAST_NO_PUBLISH', message: expect.stringContaining('does not let us publish') },
+        { code: 'HOLDFAST_NO_PUBLISH', message: expect.stringContaining('does not permit PUBLISH') },
       ],
     });
     expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
@@ -308,7 +310,7 @@ describeWithProcess('a command that was taken away from everybody', () => {
     expect(codes((await client.health()).problems)).toEqual(['HOLDFAST_NO_INFO', 'HOLDFAST_NO_REPLICAS']);
 
     const insisting = await join('default node-redis 6', server, { replicas: 'majority' });
-    await expect(insisting.getLock(randomName()).lock()).rejects.toThrow('does not tell how many replicas');
+    await expect(insisting.getLock(randomName()).lock()).rejects.toThrow('does not report how many replicas');
   });
 });
 

@@ -254,7 +254,7 @@ describeWithProcess('what is said of acknowledgements is what is done', () => {
     const { warning } = listenTo(client);
     expect((await client.capabilities()).replicas).toMatchObject({ connected: 0, required: 0 });
     expect(warning).toMatchObject([
-      { code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('nobody acknowledges') },
+      { code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('without acknowledgements') },
     ]);
     await grant(client);
     expect(await client.health()).toMatchObject({ status: 'degraded' });

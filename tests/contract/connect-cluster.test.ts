@@ -100,7 +100,9 @@ describe('connecting to a Cluster that cannot be had', () => {
       const nowhere = await findFreePort();
       const natMap = { [`${host}:${port}`]: { host, port: nowhere } };
       const error = await failure(open({ cluster: [{ host, port }], natMap }, 1000));
-      expect(error.message).toContain(`it names 127.0.0.1:${nowhere}, which cannot be reached`);
+      expect(error.message).toContain(
+        `the Cluster lists 127.0.0.1:${nowhere}, which the client cannot reach`,
+      );
       expect(error.message).toContain('natMap');
     });
 

@@ -164,7 +164,7 @@ describeWithProcess('a fixed primary', () => {
     const error = await failure(openFixed(replica));
     expect(error).toBeInstanceOf(DriverError);
     expect(error.message).toBe(
-      `127.0.0.1:${replica.port} was given as the master, but it is a replica of 127.0.0.1:${primary.port}`,
+      `127.0.0.1:${replica.port} is listed as the master, but is a replica of 127.0.0.1:${primary.port}`,
     );
     await eventually(async () =>
       expect(String(await replica.command('CLIENT', 'LIST'))).not.toContain('name=holdfast'),

@@ -24,7 +24,7 @@ describe('answer/shorten', () => {
     const key = bench.name();
     await bench.plant('SET', key, '["taken"]', 'PX', 60_000);
     await expect(bench.run(answerShorten, { answers: [key] }, { rememberMs: 0 })).rejects.toThrow(
-      'from 1 on',
+      'of at least 1',
     );
     expect(await bench.command('GET', key)).toBe('["taken"]');
   });

@@ -171,7 +171,7 @@ describe('fenced-lock/acquire', () => {
     async (last) => {
       const name = await lockName();
       await bench.command('SET', tokenOf(name), last);
-      await expect(acquire(name, 'c:1')).rejects.toThrow('no number that can be counted on from');
+      await expect(acquire(name, 'c:1')).rejects.toThrow('is not a number that can be increased');
       expect(await bench.exists(name)).toBe(false);
       expect(await bench.command('GET', tokenOf(name))).toBe(last);
     },
@@ -212,7 +212,7 @@ describe('fenced-lock/acquire', () => {
 
   it('refuses a lease that is not positive before anything is written', async () => {
     const name = await lockName();
-    await expect(acquire(name, 'c:1', { leaseMs: 0 })).rejects.toThrow('from 1 on');
+    await expect(acquire(name, 'c:1', { leaseMs: 0 })).rejects.toThrow('of at least 1');
     expect(await bench.exists(name)).toBe(false);
     expect(await bench.exists(tokenOf(name))).toBe(false);
   });

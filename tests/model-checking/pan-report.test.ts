@@ -75,7 +75,7 @@ spin: trail ends after 12 steps
     expect(readTrail(replayed)).toEqual([
       'process 1: asks for the lock as owner 3',
       'clock: a tick (2 times)',
-      'from here on again and again:',
+      'from here on, the run repeats:',
       'server: acquire of owner 3: busy',
     ]);
   });

@@ -122,7 +122,7 @@ describe('errors', () => {
     for (const part of ['250 ms', '"orders"', 'c:1', '1234 ms']) expect(known.message).toContain(part);
     const unknown = new ours.AcquireTimeoutError('orders', 250);
     expect(unknown.holder).toBe(undefined);
-    expect(unknown.message).toBe('Waited 250 ms for "orders", in vain');
+    expect(unknown.message).toBe('Could not acquire "orders" within 250 ms');
     expect(new ours.AcquireTimeoutError('a', 1, { remainingMs: 7 }).message).toContain('another owner');
     expect(new ours.AcquireTimeoutError('a', 1, { holder: 'c:1', remainingMs: -1 }).message).not.toContain(
       '-1',

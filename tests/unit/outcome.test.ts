@@ -12,7 +12,14 @@ import {
 import * as redis5 from 'redis5';
 import { describe, expect, it } from 'vitest';
 import { ClosedError, DriverError, OptionError, OutcomeUnknownError } from '../../src/errors.ts';
-import { classify, isSlotMoving, type Outcome, toHoldfastError, UnsentError } from '../../src/outcome.ts';
+import {
+  CommandInDoubtError,
+  classify,
+  isSlotMoving,
+  type Outcome,
+  toHoldfastError,
+  UnsentError,
+} from '../../src/outcome.ts';
 
 const SHA1 = 'a4b3bce979b6dfde4324b277660fe80ee57acf7a';
 /** How Redis 7 and later word the error of a command that a script called. */
@@ -132,7 +139,7 @@ describe('classify', () => {
     ['node-redis socket', new Error('Socket closed unexpectedly')],
     ['node-redis destroy', new DisconnectsClientError()],
     ['node-redis time-out', new TimeoutError()],
-    ['our deadline', new OutcomeUnknownError('No answer from the server within 100 ms')],
+    ['our deadline', new CommandInDoubtError('the server did not answer within 100 ms')],
     ['our error for one of them', new DriverError('x', { cause: new Error('Connection is closed.') })],
     ['a word in capitals that is no code', new Error('TLS handshake failed')],
     ['an error nobody knows', new TypeError('x is not a function')],
@@ -151,7 +158,7 @@ describe('classify', () => {
 });
 
 describe('toHoldfastError', () => {
-  const what = 'Acquiring "orders"';
+  const what = 'acquire "orders"';
 
   it('leaves our own errors alone', () => {
     for (const error of [new ClosedError(), new OutcomeUnknownError('x'), new OptionError('x')]) {
@@ -164,30 +171,42 @@ describe('toHoldfastError', () => {
     const error = toHoldfastError(cause, what);
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error).toMatchObject({
-      message: 'Acquiring "orders": no answer says whether it happened (Connection is closed.)',
+      message: 'The outcome of the request to acquire "orders" is unknown: Connection is closed.',
       cause,
     });
     expect(toHoldfastError(undefined, what)).toBeInstanceOf(OutcomeUnknownError);
   });
 
+  it('adds the operation to a driver error that says the outcome is unknown', () => {
+    const cause = new CommandInDoubtError('the server did not answer within 100 ms');
+    const error = toHoldfastError(cause, what);
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error).toMatchObject({
+      message:
+        'The outcome of the request to acquire "orders" is unknown: the server did not answer within 100 ms',
+      cause,
+    });
+    expect(toHoldfastError(error, 'release "orders"')).toBe(error);
+  });
+
   it.each([
-    [since7(WRONGTYPE), 'the key holds something that is not a lock; it was left untouched'],
-    [before7(WRONGTYPE), 'the key holds something that is not a lock; it was left untouched'],
+    [since7(WRONGTYPE), 'the key holds a value that is not a lock; holdfast did not change it'],
+    [before7(WRONGTYPE), 'the key holds a value that is not a lock; holdfast did not change it'],
     [
       "NOPERM this user has no permissions to run the 'evalsha' command",
-      "the server's access rules forbid it: this user has no permissions to run the 'evalsha' command",
+      "the server's access rules forbid the command: this user has no permissions to run the 'evalsha' command",
     ],
     [
       since7("ERR The user executing the script can't run this command or subcommand"),
-      "the server's access rules forbid it: The user executing the script can't run this command or subcommand",
+      "the server's access rules forbid the command: The user executing the script can't run this command or subcommand",
     ],
-    ['NOAUTH Authentication required.', 'the server asks for a password and the client was given none'],
+    ['NOAUTH Authentication required.', 'the server requires a password, and the client has none'],
     [
       'WRONGPASS invalid username-password pair or user is disabled.',
-      'the server does not accept the username and password the client was given',
+      "the server rejected the client's username and password",
     ],
-    [since7(OOM), 'the server is out of memory (maxmemory) and takes no more writes'],
-    [before7(`-${OOM}`), 'the server is out of memory (maxmemory) and takes no more writes'],
+    [since7(OOM), 'the server is out of memory (maxmemory) and rejects writes'],
+    [before7(`-${OOM}`), 'the server is out of memory (maxmemory) and rejects writes'],
     ["READONLY You can't write against a read only replica.", 'the server is a read-only replica'],
     ['ERR unknown command', 'unknown command'],
     ['OURS says no', 'OURS says no'],
@@ -195,18 +214,18 @@ describe('toHoldfastError', () => {
     const cause = reply(text);
     const error = toHoldfastError(cause, what);
     expect(error).toBeInstanceOf(DriverError);
-    expect(error.message).toBe(`Acquiring "orders" failed: ${explanation}`);
+    expect(error.message).toBe(`Could not acquire "orders": ${explanation}`);
     expect(error.cause).toBe(cause);
   });
 
   it('says that a server cannot be reached, also when the error has no words', () => {
     const refused = systemError('ECONNREFUSED', 'connect');
     expect(toHoldfastError(refused, what).message).toBe(
-      'Acquiring "orders" failed: the server cannot be reached (connect ECONNREFUSED)',
+      'Could not acquire "orders": the server cannot be reached (connect ECONNREFUSED)',
     );
     const wordless = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(toHoldfastError(wordless, what).message).toBe(
-      'Acquiring "orders" failed: the server cannot be reached (ECONNREFUSED)',
+      'Could not acquire "orders": the server cannot be reached (ECONNREFUSED)',
     );
   });
 });

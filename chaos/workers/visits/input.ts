@@ -18,5 +18,5 @@ export const badInput: Visit = async ({ client, random, prefix }) => {
   // A number under its name is no lock. That it is left alone shows in the permits at the end.
   const semaphore = client.getLock(`${prefix}:semaphore:1`);
   const hold = await semaphore.tryLock().catch(() => null);
-  if (hold !== null) throw new BrokenPromiseError('The key of a semaphore was taken as a lock');
+  if (hold !== null) throw new BrokenPromiseError('A lock was granted on the key of a semaphore');
 };

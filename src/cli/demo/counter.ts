@@ -40,7 +40,7 @@ async function countTogether(stage: Stage, workers: WorkerProcess[], count: Coun
   );
   const tookMs = performance.now() - startedAt;
   const value = Number(await stage.redis.get(counter));
-  demand(done() === TASKS, `${done()} of ${TASKS} tasks were done (${label.trim()})`);
+  demand(done() === TASKS, `the processes finished ${done()} of ${TASKS} tasks (${label.trim()})`);
   const colour = value === TASKS ? 'green' : 'yellow';
   const result = stage.screen.paint(colour, `counter = ${grouped(value).padStart(5)}`);
   stage.note(`${progress()}  ${result}  ${seconds(tookMs)}`);
@@ -63,8 +63,8 @@ export const counter: Scene = {
       counter: stage.name('counter:with-lock'),
       lock: stage.name('counter-lock'),
     });
-    demand(under === TASKS, `under the lock the counter came to ${under}, not to ${TASKS}`);
-    demand(without < TASKS, 'without a lock no update was lost, so that nothing is shown');
+    demand(under === TASKS, `under the lock the counter is ${under}, not ${TASKS}`);
+    demand(without < TASKS, 'without a lock no update was lost, so the scene shows nothing');
     return [
       { label: 'under one lock', value: `${grouped(under)} of ${grouped(TASKS)}` },
       {

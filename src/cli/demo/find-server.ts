@@ -27,7 +27,7 @@ export async function findServer(url: string | undefined): Promise<FoundServer> 
   const server = await startEmbeddedServer();
   return {
     url: server.url,
-    origin: 'embedded, as there is none on PATH',
+    origin: 'embedded: no redis-server or valkey-server is on PATH',
     close: () => server.close(),
   };
 }

@@ -11,7 +11,7 @@ const STILL_FROZEN_MS = 300;
 
 export const frozenHolder: Scene = {
   title: 'Frozen holder',
-  story: 'SIGSTOP for the holder until its lease is over, then SIGCONT',
+  story: 'SIGSTOP freezes the holder until its lease has ended; then SIGCONT wakes the holder',
   async play(stage) {
     const name = stage.name('frozen-holder');
     const { worker, owner } = await stage.holder(name);
@@ -29,30 +29,30 @@ export const frozenHolder: Scene = {
         takenAfterMs = performance.now() - frozenAt;
       });
     const hold = await whileLeaseEnds(stage, name, takeover);
-    demand(hold !== null, `nobody else got the lock within ${milliseconds(TAKEN_WITHIN_MS)}`);
-    demand(hold.owner !== owner, 'the next holder has the owner of the frozen one');
-    stage.note(`Another one has the lock after ${milliseconds(takenAfterMs)}`);
+    demand(hold !== null, `no other owner got the lock within ${milliseconds(TAKEN_WITHIN_MS)}`);
+    demand(hold.owner !== owner, 'the next holder has the same owner as the frozen holder');
+    stage.note(`Another owner got the lock after ${milliseconds(takenAfterMs)}`);
     stage.live('the frozen process still believes that it holds the lock');
     await sleep(STILL_FROZEN_MS);
 
     worker.signal('SIGCONT');
     const { pausedMs, code, reason, aborted, unlocked } = await lost;
-    stage.note(`It is woken after ${milliseconds(pausedMs)}. Its next line of code:`);
+    stage.note(`The process wakes after ${milliseconds(pausedMs)}. Its next line of code:`);
     stage.note(`  assertHeld()    throws ${code} (${reason})`);
     stage.note(`  signal.aborted  ${aborted}`);
     stage.note(`  unlock()        ${unlocked}`);
     // The pause that contained the freeze ended with the detection: no line ran in between.
-    demand(pausedMs > takenAfterMs, 'the frozen holder did not learn of it on its first line');
+    demand(pausedMs > takenAfterMs, 'the frozen holder did not notice the loss on its first line');
     demand(code === 'ERR_LEASE_LOST', `assertHeld() threw ${code}`);
     demand(aborted, 'signal was not aborted');
-    demand(!unlocked, 'unlock() of the frozen holder answered true');
+    demand(!unlocked, 'unlock() of the frozen holder returned true');
 
     const inServer = await stage.redis.hgetall(name);
     const isUntouched = Object.keys(inServer).length === 1 && inServer[hold.owner] === '1';
-    demand(isUntouched, `the hash in the server became ${JSON.stringify(inServer)}`);
+    demand(isUntouched, `the hash on the server is now ${JSON.stringify(inServer)}`);
     hold.assertHeld();
     demand(await hold.unlock(), 'the next holder lost the lock');
-    stage.note('The other one still holds the lock: nobody was touched');
+    stage.note('The other owner still holds the lock: the late unlock() changed nothing');
     return [
       {
         label: 'frozen for',

@@ -36,7 +36,10 @@ export class Interruption implements Disposable {
       stop = reject;
     });
     const onAbort = () => stop(signal.reason);
-    const timer = setTimeout(() => stop(new Error(`it was not over after ${withinMs / 1_000} s`)), withinMs);
+    const timer = setTimeout(
+      () => stop(new Error(`the scene did not end within ${withinMs / 1_000} s`)),
+      withinMs,
+    );
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
     try {

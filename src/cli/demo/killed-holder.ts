@@ -13,7 +13,7 @@ const ROUNDING_MS = 3;
 
 export const killedHolder: Scene = {
   title: 'Killed holder',
-  story: 'The process that holds the lock gets a SIGKILL',
+  story: 'SIGKILL ends the process that holds the lock',
   async play(stage) {
     const name = stage.name('killed-holder');
     const { worker, owner } = await stage.holder(name);
@@ -34,16 +34,22 @@ export const killedHolder: Scene = {
     const killedAt = performance.now();
     const leftMs = await stage.redis.pttl(name);
     demand(leftMs > 0, 'the holder had lost the lock before it was killed');
-    stage.note(`Process ${worker.pid} is killed; its lease goes on for ${milliseconds(leftMs)}`);
+    stage.note(`Process ${worker.pid} is killed; its lease runs for another ${milliseconds(leftMs)}`);
 
     const hold = await whileLeaseEnds(stage, name, takeover);
     const afterMs = tookOverAt - killedAt;
-    demand(hold !== null, `nobody had taken over ${milliseconds(afterMs)} after the kill`);
-    demand(hold.owner !== owner, 'the waiter has the owner of the dead');
-    demand(afterMs >= leftMs - ROUNDING_MS, `the waiter was let in ${leftMs - afterMs} ms too early`);
-    demand(afterMs <= leftMs + LATE_MS, `the waiter came ${afterMs - leftMs} ms after the lease's end`);
+    demand(hold !== null, `the waiter did not get the lock within ${milliseconds(afterMs)} of the kill`);
+    demand(hold.owner !== owner, 'the waiter has the same owner as the killed process');
+    demand(
+      afterMs >= leftMs - ROUNDING_MS,
+      `the waiter got the lock ${leftMs - afterMs} ms before the lease ended`,
+    );
+    demand(
+      afterMs <= leftMs + LATE_MS,
+      `the waiter got the lock only ${afterMs - leftMs} ms after the lease ended`,
+    );
     demand(await hold.unlock(), 'the waiter lost the lock at once');
-    stage.note(`The waiter has the lock ${milliseconds(afterMs)} after the kill`);
+    stage.note(`The waiter got the lock ${milliseconds(afterMs)} after the kill`);
     return [
       { label: 'left at the kill', value: `${milliseconds(leftMs)} of ${milliseconds(LEASE_MS)}` },
       { label: 'waiter took over', value: `${milliseconds(afterMs)} after the kill` },

@@ -19,7 +19,9 @@ export async function whileLeaseEnds<T>(stage: Stage, name: string, awaited: Pro
   while (!isOver) {
     const leftMs = Math.max(0, await stage.redis.pttl(name));
     if (isOver) break;
-    stage.live(`lease left ${bar(leftMs / LEASE_MS)} ${milliseconds(leftMs).padStart(8)}  a waiter waits`);
+    stage.live(
+      `lease left ${bar(leftMs / LEASE_MS)} ${milliseconds(leftMs).padStart(8)}  a waiter is waiting`,
+    );
     await Promise.race([sleep(SAMPLE_EVERY_MS), ended]);
   }
   return ended;

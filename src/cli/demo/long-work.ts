@@ -39,7 +39,7 @@ export const longWork: Scene = {
     }
     hold.assertHeld();
     const heldMs = workedMs();
-    demand(renewals >= 2, `the lease was seen to grow ${renewals} times, not twice or more`);
+    demand(renewals >= 2, `the watchdog renewed the lease ${renewals} times, not at least twice`);
     demand(await hold.unlock(), 'the hold was lost before its unlock()');
     const after = await rival.getLock(name).tryLock();
     demand(after !== null, 'the rival did not get the lock after the release');
@@ -47,7 +47,7 @@ export const longWork: Scene = {
 
     const range = `${grouped(Math.min(...left))} to ${milliseconds(Math.max(...left))}`;
     stage.note(`PTTL ${stage.screen.paint('cyan', curve(left, LEASE_MS))}  ${range}`);
-    stage.note(`A rival tried ${refused} times in vain, and got the lock after the unlock()`);
+    stage.note(`A rival was refused ${refused} times, and got the lock after the unlock()`);
     return [
       { label: 'held for', value: `${milliseconds(heldMs)} on a lease of ${milliseconds(LEASE_MS)}` },
       { label: 'meanwhile', value: `renewed ${renewals} times, rival refused ${refused} times` },

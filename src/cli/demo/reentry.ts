@@ -7,7 +7,7 @@ const OWNER = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+$/;
 
 export const reentry: Scene = {
   title: 'Re-entry',
-  story: 'withLock() inside withLock(); the hash in the server counts along',
+  story: 'withLock() inside withLock(); the hash on the server counts the entries',
   async play(stage) {
     const name = stage.name('re-entry');
     const lock = (await stage.client()).getLock(name);
@@ -29,7 +29,7 @@ export const reentry: Scene = {
       await lock.withLock(async () => {
         demand((await look('taken again')) === owner, 're-entering changed the field');
       });
-      demand((await look('left once')) === owner, 'leaving changed the field');
+      demand((await look('left once')) === owner, 'leaving the inner section changed the field');
     });
     demand((await look('left')) === '', 'the key is still there');
     demand(seen.join() === '1,2,1,key gone', `the hold count went ${seen.join(' → ')}`);

@@ -132,7 +132,7 @@ class IoredisClusterDriver implements Driver {
     if (this.#client.nodes('master').length > 0) return;
     // The library would use a replica, whose data may be behind.
     void this.#findPrimaries();
-    throw new UnsentError('The Cluster client is connected to no primary');
+    throw new UnsentError('The Cluster client is not connected to any primary');
   }
 
   /** The libraries return to their startup nodes only when a command has failed on all other nodes. */
@@ -165,8 +165,10 @@ class IoredisClusterDriver implements Driver {
     // The library forgets a node whose connection has closed, until the next refresh.
     await this.#refresh();
     const found = this.#find(node);
-    if (found === undefined) throw new UnsentError(`The Cluster has no primary ${node || 'that is known'}`);
-    return found;
+    if (found !== undefined) return found;
+    const missing =
+      node === '' ? 'The client knows no primary of the Cluster' : `The Cluster has no primary ${node}`;
+    throw new UnsentError(missing);
   }
 
   #find(node: string): IoredisClient | undefined {

@@ -3,7 +3,7 @@
  *
  * Shared by the drivers for one server and for a Cluster, whose nodes are such instances.
  */
-import { OutcomeUnknownError } from '../../errors.ts';
+import { CommandInDoubtError } from '../../outcome.ts';
 import type { ConnectionState, ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
@@ -193,7 +193,7 @@ export async function ping(client: IoredisSender): Promise<void> {
   }
   // A subscriber gets an array of two strings.
   if ((Array.isArray(reply) ? reply[1] : reply) !== ECHO)
-    throw new Error('The answer to PING was another one');
+    throw new Error('The server sent a wrong answer to PING');
 }
 
 /**
@@ -223,7 +223,7 @@ export function send(
   // resends a command that a node has redirected; that node's connection is still open.
   command.toWritable = (connection) => {
     const isLost = writtenTo?.destroyed === true;
-    if (isLost) command.reject(new OutcomeUnknownError('The connection broke before the server answered'));
+    if (isLost) command.reject(new CommandInDoubtError('the connection broke before the server answered'));
     if (isLost || isOver || (isWaiting && signal?.aborted === true)) return HARMLESS;
     writtenTo = connection;
     return toWritable.call(command, connection);

@@ -21,7 +21,7 @@ export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Pr
   if (Array.isArray(sentinels)) {
     if (role !== 'slave') return new OneServerDriver(new SentinelPrimary(client));
     throw new OptionError(
-      'This client asks Sentinels for a replica (role: "slave"); locks are kept on the primary',
+      'This ioredis client connects to a replica (role: "slave"), but locks need the primary: use role: "master"',
     );
   }
   return new OneServerDriver({

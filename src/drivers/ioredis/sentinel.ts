@@ -144,9 +144,9 @@ export class SentinelPrimary implements OneServer {
 
   #adviceOn({ host, port }: Place): string {
     return (
-      `The Sentinels made ${host}:${port} the primary, and the ioredis client that was brought along does not follow ` +
-      'before the former primary is demoted, which may take ten seconds. Locks follow on a connection of their own; ' +
-      'for all else that goes through the client, set failoverDetector: true'
+      `The Sentinels made ${host}:${port} the primary, and your ioredis client stays with the former primary until ` +
+      'that server is demoted, which may take ten seconds. holdfast uses its own connection to the new primary; ' +
+      'for your other commands, set failoverDetector: true on the client'
     );
   }
 
@@ -154,7 +154,7 @@ export class SentinelPrimary implements OneServer {
   async #ofPresent<T>(answer: Promise<T>): Promise<T> {
     const client = this.#client;
     const value = await answer;
-    if (this.#client !== client) throw new Error('Another server became the primary meanwhile');
+    if (this.#client !== client) throw new Error('Another server became the primary while the command ran');
     return value;
   }
 

@@ -76,7 +76,7 @@ export async function openNodeRedisConnection(
     const duplicate = original.duplicate(dedicatedOptions(original));
     duplicate.on('error', (error) => connectionState.fail(error));
     duplicate.on('sharded-channel-moved', () =>
-      connectionState.fail(new Error('The slot of a channel moved away')),
+      connectionState.fail(new Error('The slot of a channel moved to another node')),
     );
     const connecting = duplicate.connect();
     // A node-redis client that is destroyed while it connects finishes connecting and can then no longer be destroyed:
@@ -111,7 +111,7 @@ export async function openNodeRedisConnection(
       // When a command is pending, the library takes the server's message that a channel moved for the answer to that
       // command. This check finds the moved channel.
       if (whereabouts.isStray?.(client, shardedChannels) === true) {
-        connectionState.fail(new Error('The server is not the right one any more'));
+        connectionState.fail(new Error('The server is no longer the home of the channel'));
       }
       connectionState.assertAlive();
     },

@@ -71,13 +71,13 @@ export function addressesOf(config: GlideConfiguration): GlideAddress[] {
 export function usableConfiguration(config: GlideConfiguration | undefined): GlideConfiguration {
   if (config === undefined) {
     throw new DriverError(
-      'This Valkey GLIDE client keeps no configuration to open a connection with; hand over the one it was ' +
-        'made with: Holdfast.from({ client, config })',
+      'This Valkey GLIDE client does not keep its configuration, which a further connection needs. Pass the ' +
+        'configuration it was made with: Holdfast.from({ client, config })',
     );
   }
   if (config.credentials?.iamConfig !== undefined) {
     throw new DriverError(
-      'Only Valkey GLIDE itself can log in by IAM; hand over a configuration with the name and password of a ' +
+      'Only Valkey GLIDE itself can log in by IAM. Pass a configuration with the username and password of a ' +
         'user: Holdfast.from({ client, config })',
     );
   }
@@ -97,8 +97,8 @@ export async function openGlideConnection(
     const { code, message } = error as NodeJS.ErrnoException;
     if (config.useTLS !== true || code === undefined || !UNTRUSTED.test(code)) throw error;
     throw new DriverError(
-      `Node.js does not trust the server's certificate (${message}); name who vouches for it in ` +
-        'advancedConfiguration.tlsAdvancedConfiguration.rootCertificates, or in NODE_EXTRA_CA_CERTS',
+      `Node.js does not trust the server's certificate (${message}). Add its certificate authority to ` +
+        'advancedConfiguration.tlsAdvancedConfiguration.rootCertificates or to NODE_EXTRA_CA_CERTS',
     );
   }
 }

@@ -25,19 +25,17 @@ export function detectGlide(given: object): Driver | undefined {
   const client: unknown = isGlide(given) ? given : Reflect.get(given, 'client');
   if (!isGlide(client)) return undefined;
   if (Reflect.get(client, 'isClosed') === true) {
-    throw new OptionError('This Valkey GLIDE client is closed: give Holdfast.from() one that is open');
+    throw new OptionError('This Valkey GLIDE client is closed: pass an open client to Holdfast.from()');
   }
   const config: unknown = Reflect.get(given, 'config');
   if (!isGlideConfiguration(config)) {
     if (client === given) return driverFor(client, undefined);
     throw new OptionError(
-      'The config beside a Valkey GLIDE client must be what it was made with, as in { addresses: [{ host, port }] }',
+      'The config next to a Valkey GLIDE client must be the one it was made with: { addresses: [{ host, port }], … }',
     );
   }
   if (config.readOnly === true) {
-    throw new OptionError(
-      'Got a Valkey GLIDE client that is readOnly; holding a lock needs one that may write',
-    );
+    throw new OptionError('This Valkey GLIDE client is readOnly: locks need a client that can write');
   }
   return driverFor(client, config);
 }

@@ -35,7 +35,7 @@ export async function openToPrimary(
   if (first !== undefined && isSure && nodeDiscoveryMode !== ANY_LEADS_TO_PRIMARY) {
     return openGlideConnection(config, first, connectionStates, events);
   }
-  let reason: unknown = new Error('None of the servers that the client was given is a primary');
+  let reason: unknown = new Error("None of the client's addresses is a primary");
   for (const address of candidates) {
     try {
       const { connection, primary } = await openIfPrimary(config, address, connectionStates, events);

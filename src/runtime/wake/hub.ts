@@ -172,7 +172,7 @@ export class WakeHub {
     if (this.#refused.size < REFUSED_NOTED) this.#refused.add(channel === undefined ? ALL : lockOf(channel));
     this.#settings.report('warning', {
       code: 'HOLDFAST_NO_SUBSCRIBE',
-      message: `Cannot subscribe to wake-ups, waiting falls back on polling: ${(error as Error).message}`,
+      message: `Cannot subscribe to wake-ups; waiters poll instead: ${(error as Error).message}`,
     });
   }
 

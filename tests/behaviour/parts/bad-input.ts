@@ -186,7 +186,7 @@ export function describeBadInput(context: Context): void {
         ]);
         expect(await rejection(lock.forceUnlock())).toMatchObject({
           code: 'ERR_DRIVER',
-          message: expect.stringContaining('not a lock; it was left untouched'),
+          message: expect.stringContaining('not a lock; holdfast did not change it'),
         });
       }
       expect(await raw.command('HGETALL', hash)).toEqual(['name', 'Ada', 'born', '1815']);

@@ -50,7 +50,7 @@ export function describeEvents(context: Context): void {
       const client = await context.client();
       for (const listen of [client.on, client.once, client.off]) {
         expect(() => listen.call(client, 'loss' as never, () => {})).toThrow(
-          'There is no event "loss"; there are lost, atRisk, stalled, warning, error',
+          'There is no event "loss"; the events are lost, atRisk, stalled, warning, error',
         );
       }
     });

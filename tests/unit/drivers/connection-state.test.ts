@@ -55,7 +55,7 @@ describe('Lifeline', () => {
     connectionStates.destroyAll();
     connectionStates.destroyAll();
     connectionState.fail(reason);
-    await expect(opening).rejects.toThrow('closed by us');
+    await expect(opening).rejects.toThrow('The client closed its dedicated connection');
     expect(drop).toHaveBeenCalledOnce();
     expect(another).toHaveBeenCalledOnce();
     expect(onDown).not.toHaveBeenCalled();

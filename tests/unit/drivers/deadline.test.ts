@@ -90,7 +90,7 @@ describe('withDeadline', () => {
     await given.clock.advance(1);
     expect(settled).toHaveBeenCalledOnce();
     expect(await outcome).toBeInstanceOf(OutcomeUnknownError);
-    expect(await outcome).toMatchObject({ message: 'No answer from the server within 500 ms' });
+    expect(await outcome).toMatchObject({ message: 'the server did not answer within 500 ms' });
     expect(given.clock.pendingTimers).toBe(0);
   });
 

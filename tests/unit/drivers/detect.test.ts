@@ -93,12 +93,12 @@ describe('detectDriver', () => {
     for (const given of [client, { client, config }]) {
       expect(detectDriver(given)).toMatchObject({ library: 'valkey-glide', topology, keyPrefix: '' });
     }
-    expect(refusal({ client, config: { addresses: [] } })).toContain('{ addresses: [{ host, port }] }');
+    expect(refusal({ client, config: { addresses: [] } })).toContain('{ addresses: [{ host, port }], … }');
     expect(refusal({ client, config: { ...config, readOnly: true } })).toContain('readOnly');
     client.close();
     for (const given of [client, { client, config }]) {
       expect(refusal(given)).toBe(
-        'This Valkey GLIDE client is closed: give Holdfast.from() one that is open',
+        'This Valkey GLIDE client is closed: pass an open client to Holdfast.from()',
       );
     }
   });
@@ -167,7 +167,7 @@ describe('detectDriver', () => {
   it('refuses a client that has Sentinels name a replica', () => {
     const replica = { ...lazy, sentinels: nodes, name: 'main', role: 'slave' } as const;
     for (const client of [new Redis(replica), new Redis5(replica), new Valkey(replica)]) {
-      expect(refusal(client)).toContain('asks Sentinels for a replica');
+      expect(refusal(client)).toContain('connects to a replica (role: "slave")');
     }
     // Without Sentinels the role means nothing.
     expect(detectDriver(new Redis({ ...lazy, role: 'slave' })).topology).toBe('standalone');

@@ -103,7 +103,7 @@ describe.each(Object.entries(TABLES) as [Table, Record<string, Cases>][])(
     it('are all in this test', () => {
       const error = refusalOf(() => checkOptions(table, { noSuchOption: 1 }));
       expectOptionError(error, 'noSuchOption');
-      const known = /known here: (.*)$/.exec((error as Error).message)?.[1]?.split(', ');
+      const known = /the options here are (.*)$/.exec((error as Error).message)?.[1]?.split(', ');
       expect(known?.sort()).toEqual(Object.keys(options).sort());
     });
 

@@ -316,7 +316,7 @@ describe('acknowledgements', () => {
     expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([
       {
         code: 'HOLDFAST_FEW_REPLICAS',
-        message: expect.stringMatching(/^1 replicas have to.* 0 are connected/),
+        message: expect.stringMatching(/ 1 replicas must acknowledge it, and only 0 of the connected/),
       },
     ]);
   });
@@ -338,7 +338,7 @@ describe('acknowledgements', () => {
       expect(capabilities.replicas).toMatchObject({ connected: 0, required: 0, obstacle: null });
       expect(findingsOf(all, capabilities, wishes, false)).toMatchObject(
         replicas === 'majority'
-          ? [{ code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('nobody acknowledges') }]
+          ? [{ code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('without acknowledgements') }]
           : [],
       );
     }
@@ -354,7 +354,7 @@ describe('acknowledgements', () => {
     expect(capabilities.replicas).toMatchObject({
       connected: null,
       required: 0,
-      obstacle: expect.stringContaining('does not tell how many replicas'),
+      obstacle: expect.stringContaining('does not report how many replicas'),
     });
     expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
     expect(unfulfilled(capabilities, wishes)?.code).toBe(error);

@@ -395,7 +395,7 @@ describe('a server that offers no acknowledgements', () => {
   it('nor tells how many there are: a majority cannot be had', async () => {
     const { replicaAcks, complaints, server } = setUp({ wish: 'majority' });
     server.replicas = null;
-    await expect(replicaAcks.needed('a')).rejects.toThrow('does not tell how many replicas');
+    await expect(replicaAcks.needed('a')).rejects.toThrow('does not report how many replicas');
     expect(complaints).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ describe('a grant', () => {
     expect(error).toBeInstanceOf(LeaseLostError);
     expect(error).toMatchObject({ reason: 'expired', lockName: 'a', owner: 'c:a' });
     expect((error as Error).message).toContain(
-      'the answer took 9398 ms, and a lease of 10000 ms can be relied on for 9398 ms only',
+      'the answer took 9398 ms, and a lease of 10000 ms is reliable for only 9398 ms',
     );
   });
 

@@ -191,10 +191,10 @@ describe('a reply', () => {
     [null, 'it is not an array: null'],
     [1, 'it is not an array: 1'],
     ['held', 'it is not an array: "held"'],
-    [[], 'it starts with no status word of this script: []'],
-    [['gone'], 'it starts with no status word of this script: ["gone"]'],
-    [['constructor'], 'it starts with no status word of this script: ["constructor"]'],
-    [[1, 'held'], 'it starts with no status word of this script: [1,"held"]'],
+    [[], 'its first element is not a status of this script: []'],
+    [['gone'], 'its first element is not a status of this script: ["gone"]'],
+    [['constructor'], 'its first element is not a status of this script: ["constructor"]'],
+    [[1, 'held'], 'its first element is not a status of this script: [1,"held"]'],
     [['held', 1], 'it is longer than declared: ["held",1]'],
     [['busy'], '"remainingMs" is not of type integer: ["busy"]'],
     [['busy', null, 'you'], '"remainingMs" is not of type integer: ["busy",null,"you"]'],
@@ -208,7 +208,7 @@ describe('a reply', () => {
   ])('%j is refused', async (reply, why) => {
     const run = take.run(recordingDriver(reply), keys, args);
     await expect(run).rejects.toBeInstanceOf(OutcomeUnknownError);
-    await expect(run).rejects.toHaveProperty('message', `Unexpected reply of script lock/take: ${why}`);
+    await expect(run).rejects.toHaveProperty('message', `unexpected reply of script lock/take: ${why}`);
   });
 
   it.each<[ScriptReply, string]>([
@@ -218,7 +218,7 @@ describe('a reply', () => {
   ])('%j is refused for its tail', async (reply, why) => {
     const run = many.run(recordingDriver(reply), { first: 'A', locks: [] }, { leaseMs: 1, counts: [] });
     await expect(run).rejects.toThrow(
-      new OutcomeUnknownError(`Unexpected reply of script lock/many: ${why}`),
+      new OutcomeUnknownError(`unexpected reply of script lock/many: ${why}`),
     );
   });
 
@@ -238,7 +238,7 @@ describe('a reply', () => {
     ['held', 'it is not an array: "held"'],
   ])('%j is refused where replies travel bare', async (reply, why) => {
     await expect(lean.run(recordingDriver(reply), { lock: 'L' }, {})).rejects.toThrow(
-      new OutcomeUnknownError(`Unexpected reply of script lock/lean: ${why}`),
+      new OutcomeUnknownError(`unexpected reply of script lock/lean: ${why}`),
     );
   });
 
@@ -246,7 +246,7 @@ describe('a reply', () => {
     const run = take.run(recordingDriver(['held', 'x'.repeat(10_000)]), keys, args);
     const message = await run.catch((error: Error) => error.message);
     expect(message).toBe(
-      `Unexpected reply of script lock/take: it is longer than declared: ["held","${'x'.repeat(191)}…`,
+      `unexpected reply of script lock/take: it is longer than declared: ["held","${'x'.repeat(191)}…`,
     );
   });
 });

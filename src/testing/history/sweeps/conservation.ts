@@ -24,7 +24,7 @@ export function checkConservation(history: Case): Violation[] {
       kind: 'not-conserved',
       key: key.key,
       text:
-        `${left.permits} permits of "${key.key}" were left at ${history.digest.at(left.atNs)}, and it must be ` +
+        `${left.permits} permits of "${key.key}" were free at ${history.digest.at(left.atNs)}, but there must be ` +
         `${expected} of ${total}`,
       fromNs: left.atNs,
       toNs: left.atNs,

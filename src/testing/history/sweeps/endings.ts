@@ -16,7 +16,7 @@ function hung(digest: Digest): Violation[] {
   return digest.calls.filter(isHung).map(({ invoke: { proc, worker, op, key, atNs, hold } }) => ({
     kind: 'hung',
     key,
-    text: `${proc}/${worker} asked to ${op} "${key}" at ${digest.at(atNs)} and never got an answer`,
+    text: `${proc}/${worker} asked to ${op} "${key}" at ${digest.at(atNs)} and got no answer`,
     fromNs: atNs,
     toNs: digest.endNs,
     holds: hold === undefined ? [] : [hold],
@@ -30,13 +30,13 @@ function leaks(digest: Digest): Violation[] {
   for (const hold of digest.holds) {
     const { lost, release, proc, key, grantedNs } = hold;
     if (lost !== undefined || release !== undefined || Number.isFinite(digest.diedNs(proc))) continue;
-    const text = `${named(hold)} took "${key}" at ${digest.at(grantedNs)}, and neither gave it back nor lost it`;
+    const text = `${named(hold)} took "${key}" at ${digest.at(grantedNs)}, and neither released it nor lost it`;
     found.push(violation('leak', [hold], [grantedNs, digest.endNs], text));
   }
   for (const { key, lefts } of digest.keys.values()) {
     for (const { what, atNs, proc } of lefts) {
       if (what === undefined) continue;
-      const text = `At the end there was still: ${what}`;
+      const text = `Left over at the end: ${what}`;
       found.push({ kind: 'leak', key, text, fromNs: atNs, toNs: atNs, holds: [], procs: [proc] });
     }
   }

@@ -54,7 +54,7 @@ export function overlaps({ windows }: Case): [Window, Window][] {
 export function checkExclusion(history: Case): Violation[] {
   return overlaps(history).map(([first, second]) => {
     const span = [second.fromNs, Math.min(first.toNs, second.toNs)] as const;
-    const text = `${told(history, first)} and ${told(history, second)} were inside "${second.hold.key}" at once`;
+    const text = `${told(history, first)} and ${told(history, second)} held "${second.hold.key}" at the same time`;
     return violation('overlap', [first.hold, second.hold], span, text);
   });
 }

@@ -68,7 +68,7 @@ function overtaken(history: Case): Violation[] {
     if (windows.forcedBy(hold) !== undefined || windows.isRemovable(hold, grantedNs)) continue;
     const text =
       `${named(hold)} was told at ${digest.at(hold.lost.atNs)} that "${hold.key}" was lost (${hold.lost.what}), ` +
-      `after ${named(second.hold)} had got in at ${digest.at(grantedNs)}`;
+      `after ${named(second.hold)} had got the lock at ${digest.at(grantedNs)}`;
     found.push(violation('late-loss', [hold, second.hold], [grantedNs, hold.lost.atNs], text));
   }
   return found;
@@ -90,8 +90,8 @@ function early({ digest, windows, bounds }: Case, hold: HoldStory): Violation | 
   const force = windows.forcedBy(hold);
   if (SAID_BY_SERVER.has(reason) && force !== undefined && force.invoke.atNs <= lost.atNs) return undefined;
   const text =
-    `${named(hold)} was told at ${digest.at(lost.atNs)} that "${hold.key}" was lost (${reason}), although it had it ` +
-    `until ${digest.at(deadlineNs)} and nothing had taken it away`;
+    `${named(hold)} was told at ${digest.at(lost.atNs)} that "${hold.key}" was lost (${reason}), although its lease ran ` +
+    `until ${digest.at(deadlineNs)} and nothing had removed it`;
   return violation('early-loss', [hold], [hold.grantedNs, lost.atNs], text);
 }
 
@@ -101,7 +101,7 @@ function releasedAfterLoss({ digest }: Case, hold: HoldStory): Violation | undef
   if (lost === undefined || release?.outcome?.type !== 'ok' || lost.atNs >= release.invoke.atNs)
     return undefined;
   const text =
-    `${named(hold)} gave "${hold.key}" back at ${digest.at(release.invoke.atNs)} as if it held it, after it had been ` +
+    `${named(hold)} released "${hold.key}" at ${digest.at(release.invoke.atNs)} as if it held it, after it had been ` +
     `told at ${digest.at(lost.atNs)} that it was lost (${lost.what})`;
   return violation('released-after-loss', [hold], [lost.atNs, release.outcome.atNs], text);
 }

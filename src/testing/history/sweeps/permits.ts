@@ -56,7 +56,7 @@ function tooMany(history: Case, key: KeyDigest, windows: readonly Window[]): Vio
       const toNs = Math.min(...[...open].map((each) => each.toNs));
       const shown = [...open].slice(0, NAMED);
       const text =
-        `${out} permits of "${key.key}" were out at ${history.digest.at(window.fromNs)}, and there were ${there}: ` +
+        `${out} permits of "${key.key}" were taken at ${history.digest.at(window.fromNs)}, but only ${there} existed: ` +
         shown.map((each) => told(history, each)).join(', ') +
         (open.size > NAMED ? ' and others' : '');
       const holds = shown.map(({ hold }) => hold);

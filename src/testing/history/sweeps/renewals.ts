@@ -27,7 +27,7 @@ export function checkRenewals({ digest, bounds }: Case): Violation[] {
     if (calmNs * 2 <= lost.atNs - renewedNs) continue;
     const text =
       `${named(hold)} was told at ${digest.at(lost.atNs)} that "${hold.key}" was lost (${lost.what}): it was not renewed ` +
-      `after ${digest.at(renewedNs)}, although nothing kept its process from it for ${(calmNs / 1e6).toFixed(1)} ms`;
+      `after ${digest.at(renewedNs)}, although nothing hindered its process for ${(calmNs / 1e6).toFixed(1)} ms`;
     found.push(violation('early-loss', [hold], [renewedNs, lost.atNs], text));
   }
   return found;

@@ -41,9 +41,7 @@ describe('what is found at the end', () => {
   it('leaks where it is told in words', () => {
     const witness = { proc: 'witness', worker: '' };
     const found = violationsOf([event('left', 'info', 900, { ...witness, what: 'a key without expiry: k' })]);
-    expect(found).toMatchObject([
-      { kind: 'leak', text: 'At the end there was still: a key without expiry: k' },
-    ]);
+    expect(found).toMatchObject([{ kind: 'leak', text: 'Left over at the end: a key without expiry: k' }]);
     expect(kindsOf([event('left', 'info', 900, { ...witness, permits: 3 })])).toEqual([]);
   });
 });

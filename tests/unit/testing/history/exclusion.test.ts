@@ -21,7 +21,7 @@ describe('exclusive windows', () => {
       { kind: 'overlap', key: 'k', holds: ['h1', 'h2'], procs: ['a', 'b'], fromNs: 200e6, toNs: 300e6 },
     ]);
     expect(found[0]?.text).toBe(
-      'h1 of a/w (1.0 ms to 201.0 ms) and h2 of b/w (101.0 ms to 301.0 ms) were inside "k" at once',
+      'h1 of a/w (1.0 ms to 201.0 ms) and h2 of b/w (101.0 ms to 301.0 ms) held "k" at the same time',
     );
   });
 

@@ -105,7 +105,7 @@ describe('permits left at the end', () => {
       expect(violationsOf([there, visit('h1', 100, 200, { kind }), left(permits)])).toMatchObject([
         {
           kind: 'not-conserved',
-          text: `${permits} permits of "k" were left at 9000.0 ms, and it must be 3 of 3`,
+          text: `${permits} permits of "k" were free at 9000.0 ms, but there must be 3 of 3`,
         },
       ]);
     }

@@ -35,7 +35,7 @@ describe('a violation as text', () => {
     ];
     expect(describeViolation(history, find(history, 'overlap'), bounds)).toBe(
       [
-        'overlap: h1 of a/1 (91.0 ms to 291.0 ms) and h2 of b/22 (191.0 ms to 391.0 ms) were inside "k" at once',
+        'overlap: h1 of a/1 (91.0 ms to 291.0 ms) and h2 of b/22 (191.0 ms to 391.0 ms) held "k" at the same time',
         '       90.0 ms  a/1      acquire "k" invoke (h1, token 7)',
         '       91.0 ms  a/1      acquire "k" ok (h1, token 7, until 591.0 ms)',
         '      141.0 ms  b/22     acquire "k" invoke (h2)',
