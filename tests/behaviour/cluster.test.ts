@@ -103,14 +103,17 @@ describeOnCluster('in a Cluster', () => {
     }
   });
 
-  it.each(EACH)('a count-down latch with braces is refused, and it says why: %s', async (_title, context) => {
-    const client = await context.client();
-    for (const name of [`{${randomName()}}:start`, `start:{${randomName()}}`]) {
-      const refused = () => client.getCountDownLatch(name);
-      expect(refused).toThrow(OptionError);
-      expect(refused).toThrow(/must not have braces.*channel.*another slot/);
-    }
-  });
+  it.each(EACH)(
+    'a count-down latch with braces is refused with an error that says why: %s',
+    async (_title, context) => {
+      const client = await context.client();
+      for (const name of [`{${randomName()}}:start`, `start:{${randomName()}}`]) {
+        const refused = () => client.getCountDownLatch(name);
+        expect(refused).toThrow(OptionError);
+        expect(refused).toThrow(/must not have braces.*channel.*another slot/);
+      }
+    },
+  );
 
   it.each(EACH)('every lock is found, on whichever node it is: %s', async (_title, context) => {
     const prefix = randomName();
@@ -152,7 +155,7 @@ describeOnCluster('in a Cluster', () => {
   });
 
   it.each(EACH)(
-    'wake-ups come by sharded channels, and by plain ones if told to: %s',
+    'wake-ups use sharded channels, and plain channels if the option says so: %s',
     async (_title, context) => {
       const { addresses } = await sharedCluster();
       const nodes = await Promise.all(addresses.map(({ host, port }) => openRaw(host, port)));
@@ -185,7 +188,7 @@ describeOnCluster('in a Cluster', () => {
   );
 });
 
-describeWithProcess('in a Cluster of its own', () => {
+describeWithProcess('in a private Cluster', () => {
   forbidUnhandledRejections();
   let cluster: TestCluster;
 
@@ -219,24 +222,27 @@ describeWithProcess('in a Cluster of its own', () => {
     },
   );
 
-  it.each(EACH)('one connection to each node hears all wake-ups from there: %s', async (_title, context) => {
-    const address = cluster.nodes[0];
-    const [ours, theirs] = [await context.client({}, address), await context.client({}, address)];
-    const names = [...namesOn(await SlotMap.seenBy(cluster.nodes[0] as TestServer), 4).values()].flat();
-    const holds = await Promise.all(names.map((name) => ours.getLock(name).lock()));
-    const waiters = names.map((name) => theirs.getLock(name).lock());
-    for (const node of cluster.nodes) {
-      await eventually(async () => {
-        const list = String(await node.command('CLIENT', 'LIST', 'TYPE', 'PUBSUB'));
-        expect([...list.matchAll(/ ssub=(\d+)/g)].map(([, count]) => Number(count))).toEqual([4]);
+  it.each(EACH)(
+    'one connection to each node receives all wake-ups of that node: %s',
+    async (_title, context) => {
+      const address = cluster.nodes[0];
+      const [ours, theirs] = [await context.client({}, address), await context.client({}, address)];
+      const names = [...namesOn(await SlotMap.seenBy(cluster.nodes[0] as TestServer), 4).values()].flat();
+      const holds = await Promise.all(names.map((name) => ours.getLock(name).lock()));
+      const waiters = names.map((name) => theirs.getLock(name).lock());
+      for (const node of cluster.nodes) {
+        await eventually(async () => {
+          const list = String(await node.command('CLIENT', 'LIST', 'TYPE', 'PUBSUB'));
+          expect([...list.matchAll(/ ssub=(\d+)/g)].map(([, count]) => Number(count))).toEqual([4]);
+        });
+      }
+      const { tookMs } = await timed(async () => {
+        await Promise.all(holds.map((hold) => hold.unlock()));
+        await Promise.all(waiters);
       });
-    }
-    const { tookMs } = await timed(async () => {
-      await Promise.all(holds.map((hold) => hold.unlock()));
-      await Promise.all(waiters);
-    });
-    expect(tookMs).toBeLessThan(POLL_MS);
-  });
+      expect(tookMs).toBeLessThan(POLL_MS);
+    },
+  );
 
   it.each(EACH)('renewals of one slot share their calls: %s', async (_title, context) => {
     const client = await context.client({ watchdogMs: 3_000 }, cluster.nodes[0]);
@@ -261,7 +267,7 @@ describeWithProcess('in a Cluster of its own', () => {
   });
 
   it.each(EACH)(
-    'closing ends in time while one primary is frozen, and gives back what the others have: %s',
+    'closing ends in time while one primary is frozen, and releases the locks on the others: %s',
     async (_title, context) => {
       const [frozen, awake] = cluster.nodes as [TestServer, TestServer];
       const client = await context.client({ commandTimeoutMs: 1_000 }, awake);
@@ -283,7 +289,7 @@ describeWithProcess('in a Cluster of its own', () => {
     },
   );
 
-  it('a dead primary takes its own holds along and delays nobody else', async () => {
+  it('a dead primary loses its own holds and delays no other holder', async () => {
     const [dead, alive] = cluster.nodes as [TestServer, TestServer];
     const watchdogMs = 3_000;
     const slots = await SlotMap.seenBy(alive);

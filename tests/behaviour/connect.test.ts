@@ -49,7 +49,7 @@ describe('connecting', () => {
     expect(await byFields.getLock(name).tryLock()).toBeNull();
   });
 
-  it('uses the database it is told to', async () => {
+  it('uses the database that the target names', async () => {
     const { url } = sharedServer();
     const raw = await openShared();
     const name = randomName();
@@ -60,7 +60,7 @@ describe('connecting', () => {
     expect(await raw.command('HGETALL', name)).toEqual([hold.owner, '1']);
   });
 
-  it('fails with DriverError, soon, when nobody listens', async () => {
+  it('fails with DriverError, soon, when no server listens', async () => {
     const port = await findFreePort();
     const target = `redis://127.0.0.1:${port}`;
     const { result: error, tookMs } = await timed(() =>
@@ -84,7 +84,7 @@ describe('connecting', () => {
     expect(await rejection(Holdfast.connect({ url }))).toBeInstanceOf(OptionError);
   });
 
-  it('refuses targets that make no sense, and promises that it does not have', async () => {
+  it('refuses invalid targets, and a watchdogMs longer than the grace', async () => {
     const nodes = [{ host: '127.0.0.1', port: 6379 }];
     const targets = [
       { sentinels: nodes },
@@ -125,7 +125,7 @@ describe('connecting', () => {
     expect(signal.reason).toMatchObject({ reason: 'closed' });
   });
 
-  it('closes on a signal when it is told to, and lets the signal end the process', async () => {
+  it('with closeOnSignals, closes on a signal and lets the signal end the process', async () => {
     const raw = await openShared();
     const name = randomName();
     const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
@@ -138,7 +138,7 @@ describe('connecting', () => {
     expect(await raw.command('EXISTS', name)).toBe(0);
   });
 
-  it('holds on through a signal when it is not told to: the lease goes on without its process', async () => {
+  it('without closeOnSignals, a signal releases nothing: the lease runs on without its process', async () => {
     const raw = await openShared();
     const name = randomName();
     const script = fileURLToPath(new URL('./children/holds.ts', import.meta.url));
@@ -150,7 +150,7 @@ describe('connecting', () => {
     await raw.command('DEL', name);
   });
 
-  describeWithProcess('to a server of its own', () => {
+  describeWithProcess('to a private server', () => {
     it('says that the password is wrong or missing, without repeating it', async () => {
       const { host, port } = await ownServer({ args: ['--requirepass', 'open-sesame'] });
       const wrong = await rejection(Holdfast.connect(`redis://:wrong-guess@${host}:${port}`));
@@ -192,7 +192,7 @@ describe('connecting', () => {
       expect(tookMs).toBeLessThan(2_500);
     });
 
-    it('leaves no connection behind, neither by failing nor by closing', async () => {
+    it('leaves no connection behind, whether connecting fails or the client closes', async () => {
       const server = await ownServer({ args: ['--requirepass', 'open-sesame'] });
       const raw = await openRaw(server.host, server.port);
       await raw.command('AUTH', 'open-sesame');

@@ -26,7 +26,7 @@ async function closed(
 
 function describeCountDownLatch(context: Context): void {
   describe('counting', () => {
-    it('is open before it is closed', async () => {
+    it('is open before its count is set', async () => {
       const latch = (await context.client()).getCountDownLatch(randomName());
       expect(await latch.getCount()).toBe(0);
       expect(await latch.await()).toBe(true);
@@ -36,7 +36,7 @@ function describeCountDownLatch(context: Context): void {
       expect(await latch.delete()).toBe(false);
     });
 
-    it('counts down to open, and can be closed again then only', async () => {
+    it('opens when the count reaches zero, and can be set again only then', async () => {
       const { latch, raw, name } = await closed(context, 2);
       expect(await raw.command('GET', name)).toBe('2');
       expect(await latch.trySetCount(5)).toBe(false);
@@ -50,14 +50,14 @@ function describeCountDownLatch(context: Context): void {
       expect(await latch.getCount()).toBe(5);
     });
 
-    it('counts those who count down at the same time', async () => {
+    it('counts every concurrent countDown()', async () => {
       const { latch, name } = await closed(context, 40);
       const theirs = (await context.client()).getCountDownLatch(name);
       await Promise.all(Array.from({ length: 39 }, (_, i) => (i % 2 === 0 ? latch : theirs).countDown()));
       expect(await latch.getCount()).toBe(1);
     });
 
-    it('takes the 0 that Java leaves behind for an open latch', async () => {
+    it('treats a 0 that Java leaves behind as an open latch', async () => {
       const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(randomName());
       await raw.command('SET', latch.name, '0');
@@ -72,13 +72,13 @@ function describeCountDownLatch(context: Context): void {
       expect(await (await context.raw()).command('EXISTS', latch.name)).toBe(0);
     });
 
-    it('refuses options it does not know', async () => {
+    it('refuses unknown options', async () => {
       const latch = (await context.client()).getCountDownLatch(randomName());
       expect(await rejection(latch.await({ waitMs: -1 }))).toBeInstanceOf(OptionError);
       expect(await rejection(latch.await({ leaseMs: 1 } as object))).toBeInstanceOf(OptionError);
     });
 
-    it('leaves alone what is not a latch', async () => {
+    it('does not change a key that is not a latch', async () => {
       const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(randomName());
       await raw.command('RPUSH', latch.name, 'data');
@@ -95,7 +95,7 @@ function describeCountDownLatch(context: Context): void {
   });
 
   describe('waiting', () => {
-    it('lets everybody in, in every process, when the last one counts down', async () => {
+    it('wakes all waiters of all processes when the count reaches zero', async () => {
       const { latch, raw, name } = await closed(context, 2);
       const theirs = (await context.client()).getCountDownLatch(name);
       const waiters = [latch, theirs].flatMap((each) => [
@@ -118,7 +118,7 @@ function describeCountDownLatch(context: Context): void {
       await untilWaiting(raw, name, 0);
     });
 
-    it('answers false when waitMs is over, not before', async () => {
+    it('answers false when waitMs has passed, not before', async () => {
       const { latch, raw, name } = await closed(context, 1);
       const { result, tookMs } = await timed(() => latch.await({ waitMs: 150 }));
       expect(result).toBe(false);
@@ -127,7 +127,7 @@ function describeCountDownLatch(context: Context): void {
       await untilWaiting(raw, name, 0);
     });
 
-    it('looks once more when waitMs is over: nobody may have told of the opening', async () => {
+    it('checks once more when waitMs has passed, in case the message was lost', async () => {
       const { latch, raw, name } = await closed(context, 1);
       const waiter = latch.await({ waitMs: 400 });
       await untilWaiting(raw, name);
@@ -137,7 +137,7 @@ function describeCountDownLatch(context: Context): void {
       expect(await waiter).toBe(true);
     });
 
-    it('has a newcomer look for itself, and tell those who slept through the opening', async () => {
+    it('a new waiter asks the server, and wakes the waiters that missed the opening', async () => {
       const { latch, raw, name } = await closed(context, 1);
       const sleeper = latch.await();
       await untilWaiting(raw, name);
@@ -173,7 +173,7 @@ function describeCountDownLatch(context: Context): void {
       expect(await latch.getCount()).toBe(1);
     });
 
-    it('is turned away when the client closes', async () => {
+    it('rejects when the client closes', async () => {
       const client = await context.client();
       const latch = client.getCountDownLatch(randomName());
       await latch.trySetCount(1);
@@ -185,7 +185,7 @@ function describeCountDownLatch(context: Context): void {
       expect(await rejection(latch.countDown())).toBeInstanceOf(ClosedError);
     });
 
-    onOneServer(context, itWithProcess)('opens for hundreds of waiters with a few looks', async () => {
+    onOneServer(context, itWithProcess)('opens for hundreds of waiters with a few reads', async () => {
       const server = await ownServer();
       const client = await context.client({}, server);
       const latch = client.getCountDownLatch(randomName());
@@ -218,7 +218,7 @@ function describeCountDownLatch(context: Context): void {
       expect((await timed(() => waiter)).tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('tells Java of closing with 1 and of opening with 0, which also follows a deletion', async () => {
+    it('publishes 1 when the count is set, and 0 when the latch opens or is deleted', async () => {
       const raw = await context.raw();
       const latch = (await context.client()).getCountDownLatch(randomName());
       const listener = await context.raw();

@@ -15,7 +15,7 @@ const CROWD = 1_000;
 function describeCrowd(context: Context): void {
   onOneServer(context, describeWithProcess)('a thousand waiters in one process, on its server', () => {
     it.each([REENTRANT, SIMPLE].map((kind): [string, Kind] => [kind.title, kind]))(
-      'cost one subscription and next to no commands, and are served in their order: %s',
+      'cost one subscription and very few commands, and are served in order: %s',
       async (_title, kind) => {
         const server = await ownServer();
         const raw = await openRaw(server.host, server.port);
@@ -47,7 +47,7 @@ function describeCrowd(context: Context): void {
     );
 
     it.each(SPINNING_KINDS.map((kind): [string, Kind] => [kind.title, kind]))(
-      'cost as many tries as one when they spin: %s',
+      'spin with as many attempts as one waiter: %s',
       async (_title, kind) => {
         const server = await ownServer();
         const [ours, theirs] = [await context.client({}, server), await context.client({}, server)];
@@ -74,7 +74,7 @@ function describeCrowd(context: Context): void {
   });
 
   describe('a thousand waiters in one process', () => {
-    it('can be aborted by halves', async () => {
+    it('continue in order when every second waiter aborts', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = theirs.getLock(randomName());
       const hold = await ours.getLock(lock.name).lock();
@@ -96,7 +96,7 @@ function describeCrowd(context: Context): void {
       expect(warnings).toEqual([]);
     });
 
-    it('can share one signal, without a warning and without a trace', async () => {
+    it('can share one signal without a listener warning or a leak', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lock = client.getLock(randomName());
@@ -119,7 +119,7 @@ function describeCrowd(context: Context): void {
 
   onOneServer(context, describeWithProcess)('the cost of a hold', () => {
     it.each(KINDS.map((kind): [string, Kind] => [kind.title, kind]))(
-      'is two script calls when nobody else wants it, and nothing else: %s',
+      'is exactly two script calls for an uncontended cycle: %s',
       async (_title, kind) => {
         const server = await ownServer();
         const client = await context.client({}, server);
@@ -160,7 +160,7 @@ function describeCrowd(context: Context): void {
   });
 
   onOneServer(context, describeWithProcess)('a subscription', () => {
-    it('is one for each lock that is waited for, however many wait', async () => {
+    it('is one subscription for each lock, however many waiters there are', async () => {
       const server = await ownServer();
       const raw = await openRaw(server.host, server.port);
       const [ours, theirs] = [await context.client({}, server), await context.client({}, server)];

@@ -87,7 +87,7 @@ function describeFairLock(context: Context): void {
 
 function describeOrder(context: Context): void {
   describe('the order', () => {
-    it('is that of the joins, across processes', async () => {
+    it('is the order in which waiters join, across processes', async () => {
       const clients = await Promise.all([1, 2, 3].map(() => context.client()));
       const raw = await context.raw();
       const name = randomName();
@@ -109,7 +109,7 @@ function describeOrder(context: Context): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('is one with the waiters of Redisson, who call us and are called by us', async () => {
+    it("includes Redisson's waiters: each side wakes the other", async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -142,7 +142,7 @@ function describeOrder(context: Context): void {
       expect(await traceIn(raw, name)).toEqual([]);
     });
 
-    it('keeps the arithmetic of Redisson whole: after many turns of both kinds the times are where they belong', async () => {
+    it("keeps Redisson's time-outs correct after many turns of both kinds of waiters", async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -172,7 +172,7 @@ function describeOrder(context: Context): void {
       await last.unlock();
     });
 
-    it('is not that of tryLock without waiting: it passes nobody by', async () => {
+    it('is not broken by tryLock() without waiting', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -191,7 +191,7 @@ function describeOrder(context: Context): void {
 
 function describeLeaving(context: Context): void {
   describe('leaving the queue', () => {
-    it('gives exactly the own wait back to those behind', async () => {
+    it('gives exactly its own wait back to the waiters behind it', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -215,7 +215,7 @@ function describeLeaving(context: Context): void {
     });
 
     it.each(['aborted', 'out of time', 'closed'])(
-      '%s at the head of a free lock, calls the next at once',
+      '%s at the head of a free lock, wakes the next waiter at once',
       async (way) => {
         const [ours, leaving, theirs] = [
           await context.client(),
@@ -249,7 +249,7 @@ function describeLeaving(context: Context): void {
       },
     );
 
-    it('leaves no trace behind a withLock that waited in vain', async () => {
+    it('leaves no trace of a withLock that timed out', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -259,7 +259,7 @@ function describeLeaving(context: Context): void {
       await eventually(async () => (await traceIn(raw, name)).length === 0);
     });
 
-    it('leaves no trace when the attempt itself is aborted on its way', async () => {
+    it('leaves no trace when an attempt is aborted in flight', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -276,7 +276,7 @@ function describeLeaving(context: Context): void {
       expect(await traceIn(raw, name)).toEqual([]);
     });
 
-    it('leaves no trace when the waiting itself fails', async () => {
+    it('leaves no trace when the wait fails', async () => {
       const client = await context.client({ fairWaitMs: 400 });
       const raw = await context.raw();
       const name = randomName();
@@ -290,7 +290,7 @@ function describeLeaving(context: Context): void {
       expect(await raw.command('GET', name)).toBe('data');
     });
 
-    it('is not needed where a name of another type is refused, untouched', async () => {
+    it('is not needed where a key of another type is refused and left unchanged', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -304,7 +304,7 @@ function describeLeaving(context: Context): void {
 
 function describeRelease(context: Context): void {
   describe('releasing', () => {
-    it('what one does not hold is never a success, though nobody hold it', async () => {
+    it('a lock that the caller does not hold never succeeds, even if the lock is free', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lock = client.getFairLock(randomName());
@@ -314,7 +314,7 @@ function describeRelease(context: Context): void {
       expect(await hold.unlock()).toBe(false);
     });
 
-    it('by force calls the head', async () => {
+    it('by force wakes the head of the queue', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const lock = ours.getFairLock(randomName());
@@ -329,7 +329,7 @@ function describeRelease(context: Context): void {
       expect(await ours.getFairLock(randomName()).forceUnlock()).toBe(false);
     });
 
-    it('is one with getLock for who holds it: the same key, re-entered; and nobody else gets in', async () => {
+    it('shares the key with getLock: the owner re-enters it, and other owners are kept out', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       await ours.getFairLock(name).withLock(async (hold) => {
@@ -341,7 +341,7 @@ function describeRelease(context: Context): void {
       expect(await theirs.getLock(name).tryLock()).not.toBeNull();
     });
 
-    it('is guarded against re-entry where that is not wanted', async () => {
+    it('refuses re-entry of a non-reentrant fair lock', async () => {
       const client = await context.client();
       const lock = client.getNonReentrantFairLock(randomName());
       const owner = client.owner();
@@ -353,8 +353,8 @@ function describeRelease(context: Context): void {
 }
 
 function describePatience(context: Context): void {
-  describe('who waits', () => {
-    it('keeps its place longer than fairWaitMs, though Redisson’s waiters stand behind it', async () => {
+  describe('a waiter', () => {
+    it('keeps its place longer than fairWaitMs, though Redisson’s waiters are behind it', async () => {
       const client = await context.client({ fairWaitMs: 900 });
       const raw = await context.raw();
       const name = randomName();
@@ -382,7 +382,7 @@ function describePatience(context: Context): void {
     });
 
     onOneServer(context, itWithProcess)(
-      'makes nobody spin when the head of a free lock is dead',
+      'does not make waiters spin when the head of a free lock is dead',
       async () => {
         const server = await ownServer();
         const raw = await openRaw(server.host, server.port);
@@ -406,7 +406,7 @@ function describePatience(context: Context): void {
       },
     );
 
-    it('gets in as soon as Redisson’s dead head is over, by the server’s clock', async () => {
+    it('gets the lock as soon as Redisson’s dead head expires by the server’s clock', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -419,7 +419,7 @@ function describePatience(context: Context): void {
       await result.unlock();
     });
 
-    it('gets in when the lease of a holder who says nothing is over', async () => {
+    it('gets the lock when the lease of a silent holder ends', async () => {
       const client = await context.client();
       const name = randomName();
       const java = await FairByHand.meet(context, name);
@@ -430,7 +430,7 @@ function describePatience(context: Context): void {
       result.assertHeld();
     });
 
-    it('has waits that fit the wait it was given, and at most fairWaitMs', async () => {
+    it('stores a time-out that fits its waitMs, and at most fairWaitMs', async () => {
       const client = await context.client({ fairWaitMs: 60_000 });
       const raw = await context.raw();
       const name = randomName();

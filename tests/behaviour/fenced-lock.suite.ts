@@ -30,7 +30,7 @@ function describeFencedLock(context: Context): void {
     expect(await lock.getToken()).toBe(first.token);
   });
 
-  it('tells the last token to anybody, 0 before the first', async () => {
+  it('shows the last token to every client, 0 before the first', async () => {
     const name = randomName();
     const lock = (await context.client()).getFencedLock(name);
     expect(await lock.getToken()).toBe(0);
@@ -40,7 +40,7 @@ function describeFencedLock(context: Context): void {
     expect(await lock.getToken()).toBe(hold.token);
   });
 
-  it('goes on rising when the server has lost the last token', async () => {
+  it('keeps rising when the server has lost the last token', async () => {
     const raw = await context.raw();
     const name = randomName();
     const lock = (await context.client()).getFencedLock(name);
@@ -70,7 +70,7 @@ function describeFencedLock(context: Context): void {
     expect(await lock.withLock(({ token }) => token)).toBeGreaterThan(theirs);
   });
 
-  it('forgets the token after its retention only when told to', async () => {
+  it('forgets the token after its retention only if a retention is set', async () => {
     const raw = await context.raw();
     const client = await context.client();
     const [kept, forgotten] = [randomName(), randomName()];
@@ -81,7 +81,7 @@ function describeFencedLock(context: Context): void {
     expect(() => client.getFencedLock(kept, { tokenRetentionMs: 1 })).toThrow(OptionError);
   });
 
-  it('is not entered where its owner holds it as a plain lock, which has no token', async () => {
+  it('refuses re-entry if its owner holds the key through a plain lock, which has no token', async () => {
     const raw = await context.raw();
     const client = await context.client();
     const name = randomName();
@@ -104,7 +104,7 @@ function describeFencedLock(context: Context): void {
     expect(await raw.command('EXISTS', name)).toBe(0);
   });
 
-  it('a hold of a lock without tokens has none: the property is undefined', async () => {
+  it('a hold of a lock without tokens has an undefined token', async () => {
     const client = await context.client();
     const locks = [client.getLock(randomName()), client.getReadWriteLock(randomName()).writeLock()];
     for (const lock of locks) {
@@ -113,7 +113,7 @@ function describeFencedLock(context: Context): void {
     }
   });
 
-  it('is entered as a plain lock by who holds it', async () => {
+  it('can be re-entered through a plain lock by its owner', async () => {
     const client = await context.client();
     const name = randomName();
     await client.getFencedLock(name).withLock(async ({ token }) => {
@@ -124,7 +124,7 @@ function describeFencedLock(context: Context): void {
     });
   });
 
-  it('keeps its token readable when the hold is over', async () => {
+  it('keeps its token readable after the hold has ended', async () => {
     const lock = (await context.client()).getFencedLock(randomName());
     const hold = await lock.lock();
     const { token } = hold;
@@ -132,7 +132,7 @@ function describeFencedLock(context: Context): void {
     expect(hold.token).toBe(token);
   });
 
-  it('shows the token to the hooks of withLock, and passes their errors on', async () => {
+  it('passes the token to the hooks of withLock, and rejects with their errors', async () => {
     const lock = (await context.client()).getFencedLock(randomName());
     const tokens: number[] = [];
     const note = ({ token }: { token: number }) => tokens.push(token);
@@ -147,7 +147,7 @@ function describeFencedLock(context: Context): void {
     expect(await lock.isLocked()).toBe(false);
   });
 
-  it('lock({ leaseMs }) has that lease, and tryLock() tries once', async () => {
+  it('lock({ leaseMs }) sets that lease, and tryLock() attempts once', async () => {
     const raw = await context.raw();
     const name = randomName();
     const hold = await (await context.client()).getFencedLock(name).lock({ leaseMs: 200_000 });
@@ -179,7 +179,7 @@ function describeFencedLock(context: Context): void {
     expect(tokens[1]).toBeGreaterThan(tokens[0] as number);
   });
 
-  it('puts its keys where Redisson has them, also for names with braces', async () => {
+  it("uses Redisson's keys, also for names with braces", async () => {
     const raw = await context.raw();
     const client = await context.client();
     const random = randomName();
@@ -234,7 +234,7 @@ function describeFencedLock(context: Context): void {
     expect(await ofSleeper.read()).toEqual({ value: '6', token: current });
   });
 
-  it('a register takes the writes of every client that was given the token', async () => {
+  it('a register accepts the writes of every client that has the token', async () => {
     const name = randomName();
     const [holder, friend] = [await context.client(), await context.client()];
     const token = await holder.getFencedLock(name).withLock((hold) => hold.token);
@@ -245,7 +245,7 @@ function describeFencedLock(context: Context): void {
     expect(await friend.getFencedRegister(name).read()).toEqual({ value: '', token });
   });
 
-  it('a register checks what it is given before anything is sent', async () => {
+  it('a register checks its arguments before anything is sent', async () => {
     const register = (await context.client()).getFencedRegister(randomName());
     expect(await register.read()).toBe(null);
     for (const token of [0, -1, 1.5, Number.NaN, 2 ** 53, '7' as never, null as never]) {
@@ -256,7 +256,7 @@ function describeFencedLock(context: Context): void {
     expect(await register.read()).toBe(null);
   });
 
-  it('has nothing to say once its client is closed', async () => {
+  it('rejects every call once its client is closed', async () => {
     const client = await context.client();
     const [lock, register] = [client.getFencedLock(randomName()), client.getFencedRegister(randomName())];
     await client.close();

@@ -9,8 +9,8 @@ async function connect(options: ClientOptions): Promise<Holdfast> {
   return client;
 }
 
-describe('a lock with a guard of its own, on a client without', () => {
-  it('is refused where holds are confirmed too seldom for the grace: all of them would be lost', async () => {
+describe('a lock with the guard, on a client without it', () => {
+  it('is refused if the watchdog confirms holds too seldom for the grace', async () => {
     const seldom = await connect({ watchdogMs: 30_001 });
     for (const get of [
       () => seldom.getLock('a', { guard: true }),
@@ -26,7 +26,7 @@ describe('a lock with a guard of its own, on a client without', () => {
     expect(seldom.getLock('a', { guard: false }).name).toBe('a');
   });
 
-  it('is had where they are confirmed often enough', async () => {
+  it('is granted if the watchdog confirms holds often enough', async () => {
     const client = await connect({ watchdogMs: 30_000 });
     expect(client.getLock('a', { guard: true }).name).toBe('a');
   });

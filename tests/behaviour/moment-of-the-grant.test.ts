@@ -65,7 +65,7 @@ describe('an abort in the moment of the grant', () => {
 
 function describeMoment(context: BringYourOwn): void {
   it.each([{ waitMs: undefined }, { waitMs: 0 }, { waitMs: 10_000 }])(
-    'leaves a permit or nothing taken: waiting $waitMs ms',
+    'either takes a permit or takes none: waiting $waitMs ms',
     async ({ waitMs }) => {
       const { redis, onNextAnswer } = await openTelling(context);
       const client = closedAtEnd(Holdfast.from(redis));

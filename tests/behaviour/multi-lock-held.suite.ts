@@ -36,7 +36,7 @@ function describeHeldMultiLock(context: Context): void {
 
 function describeOneHold(context: Context): void {
   describe('one hold', () => {
-    it('is given back at the end of its block', async () => {
+    it('is released at the end of its block', async () => {
       const { multi, names, raw } = await pair(context);
       {
         await using hold = await multi.lock();
@@ -57,7 +57,7 @@ function describeOneHold(context: Context): void {
       expect(await rejection(hold.extend(1_000))).toBeInstanceOf(NotHeldError);
     });
 
-    it('is kept alive by the watchdogs of its members', async () => {
+    it('is renewed by the watchdogs of its members', async () => {
       const { multi, names, raw } = await pair(context, 1_000);
       const hold = await multi.lock();
       const from = performance.now();
@@ -67,7 +67,7 @@ function describeOneHold(context: Context): void {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('is lost with the first of its members, and the rest ends too', async () => {
+    it('is lost with its first lost member, and the other members end too', async () => {
       const { multi, names, raw, one } = await pair(context, 900);
       const lost: string[] = [];
       one.on('lost', ({ name }) => lost.push(name));
@@ -88,7 +88,7 @@ function describeOneHold(context: Context): void {
       expect(await hold.unlock()).toBe(false);
     });
 
-    it('that was lost makes withLock reject, whatever the work answered; the rest is freed', async () => {
+    it('that was lost makes withLock reject, whatever the work returned, and frees the other members', async () => {
       const { multi, names, raw } = await pair(context, 600);
       let released: boolean | undefined;
       const failed = rejection(
@@ -117,7 +117,7 @@ function describeOneHold(context: Context): void {
       expect(hold.signal.aborted).toBe(true);
     });
 
-    it('ends after maxHoldMs, counted from when it was whole', async () => {
+    it("ends after maxHoldMs, counted from the last member's grant", async () => {
       const { multi, names, raw } = await pair(context);
       const other = await context.client();
       const theirs = await other.getLock(names[1] as string).lock();
@@ -133,7 +133,7 @@ function describeOneHold(context: Context): void {
       expect(await hold.unlock()).toBe(false);
     });
 
-    it('is none when a member of it was given back alone', async () => {
+    it('is not held any more once a member was released separately', async () => {
       const { multi, a, one } = await pair(context);
       const owner = one.owner();
       const hold = await multi.lock({ owner });
@@ -158,7 +158,7 @@ function describeOneHold(context: Context): void {
       expect(begun).toBe(false);
     });
 
-    it('passes on what the work throws, and what onAcquire throws', async () => {
+    it('rejects with the error of the work or of onAcquire', async () => {
       const { multi, names, raw } = await pair(context);
       const boom = new Error('boom');
       const failing = multi.withLock(() => {
@@ -195,7 +195,7 @@ function describeReentry(context: Context): void {
       expect(await countsOf(raw, names)).toEqual([0, 0]);
     });
 
-    it('as an owner, on every client that takes part', async () => {
+    it('as an owner, on the client of every member', async () => {
       const { multi, one, names, raw } = await pair(context);
       const owner = one.owner();
       const outer = await multi.lock({ owner });
@@ -213,7 +213,7 @@ function describeReentry(context: Context): void {
       expect(await rejection(multi.unlock({ owner }))).toBeInstanceOf(NotHeldError);
     });
 
-    it('is not giving back what was taken for itself', async () => {
+    it('does not release a member that the owner holds separately', async () => {
       const { multi, a, one, names, raw } = await pair(context);
       const owner = one.owner();
       const hold = await a.lock({ owner });
@@ -222,7 +222,7 @@ function describeReentry(context: Context): void {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('is not allowed side by side: sections of one owner take turns, in whatever order they name them', async () => {
+    it('serialises concurrent sections of one owner, in whatever order they list the members', async () => {
       const { multi, a, b, one } = await pair(context);
       const room = new Room();
       const stay = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -239,7 +239,7 @@ function describeReentry(context: Context): void {
       expect(room.most).toBe(1);
     });
 
-    it('is for strangers what it is for everybody: they wait', async () => {
+    it('makes other owners wait', async () => {
       const { multi } = await pair(context);
       await multi.withLock(async () => {
         const outside = await Promise.resolve().then(() => multi.tryLock());
@@ -264,7 +264,7 @@ function describeReentry(context: Context): void {
       });
     });
 
-    it('after the loss rejects with LeaseLostError: nothing is taken anew', async () => {
+    it('after the loss rejects with LeaseLostError, and takes nothing again', async () => {
       const { multi, one, names, raw } = await pair(context);
       const owner = one.owner();
       const hold = await multi.lock({ owner });
@@ -279,8 +279,8 @@ function describeReentry(context: Context): void {
 }
 
 function describeLooking(context: Context): void {
-  describe('looking at it', () => {
-    it('is locked when any member is, for as long as the longest', async () => {
+  describe('inspection', () => {
+    it('reports locked if any member is, and the longest remaining time', async () => {
       const { multi, one, names } = await pair(context);
       expect(await multi.isLocked()).toBe(false);
       expect(await multi.getRemainingMs()).toBeNull();
@@ -293,7 +293,7 @@ function describeLooking(context: Context): void {
       expect(await multi.isHeld({ owner: one.owner() })).toBe(false);
     });
 
-    it('is freed by force, whoever holds its members', async () => {
+    it('is freed by force, whichever owners hold its members', async () => {
       const { multi, names, raw } = await pair(context);
       const other = await context.client();
       await other.getLock(names[0] as string).lock();

@@ -72,7 +72,7 @@ function describeTaking(context: Context): void {
       expect(await existing(raw, namesOf(locks))).toEqual([]);
     });
 
-    it.each(KINDS)('keeps nothing when one of them is taken: %s', async (_, kindOf) => {
+    it.each(KINDS)('keeps no member when one is taken: %s', async (_, kindOf) => {
       const [one, two] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -93,23 +93,20 @@ function describeTaking(context: Context): void {
       }
     });
 
-    onOneServer(context, it)(
-      'asks for all at once: as many as there may be, in the time of one',
-      async () => {
-        const proxy = await ownProxy(sharedServer());
-        const client = await context.client({}, proxy);
-        await client.getMultiLock(...oneOfEach(client)).withLock(() => 'scripts are known from here on');
-        const locks = [...oneOfEach(client), ...oneOfEach(client)];
-        proxy.delay(150);
-        const { result, tookMs } = await timed(() => client.getMultiLock(...locks).lock());
-        proxy.delay(0);
-        expect(tookMs).toBeGreaterThan(290);
-        expect(tookMs).toBeLessThan(2 * locks.length * 150);
-        expect(await result.unlock()).toBe(true);
-      },
-    );
+    onOneServer(context, it)('takes many permits at once in the time of one', async () => {
+      const proxy = await ownProxy(sharedServer());
+      const client = await context.client({}, proxy);
+      await client.getMultiLock(...oneOfEach(client)).withLock(() => 'scripts are known from here on');
+      const locks = [...oneOfEach(client), ...oneOfEach(client)];
+      proxy.delay(150);
+      const { result, tookMs } = await timed(() => client.getMultiLock(...locks).lock());
+      proxy.delay(0);
+      expect(tookMs).toBeGreaterThan(290);
+      expect(tookMs).toBeLessThan(2 * locks.length * 150);
+      expect(await result.unlock()).toBe(true);
+    });
 
-    it('is had as soon as the last of them comes free, whatever its place', async () => {
+    it('is granted as soon as the last busy member is free, whatever its position', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const raw = await context.raw();
       for (const place of ['a', 'b', 'c']) {
@@ -131,7 +128,7 @@ function describeTaking(context: Context): void {
 }
 
 function describeOrder(context: Context): void {
-  describe('two who name the same locks in opposite orders', () => {
+  describe('two callers that list the same locks in opposite orders', () => {
     /** Each takes both locks many times, in an order of its own. */
     async function contend(ones: readonly Lock[], others: readonly Lock[], rounds: number): Promise<void> {
       const client = await context.client();
@@ -156,23 +153,20 @@ function describeOrder(context: Context): void {
       );
     });
 
-    onOneServer(context, itWithProcess)(
-      'never deadlock where one name stands for locks on two servers',
-      async () => {
-        const server = await ownServer();
-        const clients = [await context.client(), await context.client({}, server)];
-        const others = [await context.client({}, server), await context.client()];
-        const name = randomName();
-        await contend(
-          clients.map((client) => client.getLock(name)),
-          others.map((client) => client.getLock(name)),
-          8,
-        );
-      },
-    );
+    onOneServer(context, itWithProcess)('never deadlock if one name means locks on two servers', async () => {
+      const server = await ownServer();
+      const clients = [await context.client(), await context.client({}, server)];
+      const others = [await context.client({}, server), await context.client()];
+      const name = randomName();
+      await contend(
+        clients.map((client) => client.getLock(name)),
+        others.map((client) => client.getLock(name)),
+        8,
+      );
+    });
 
     onOneServer(context, it)(
-      'never deadlock where one name stands for locks in two databases of one server',
+      'never deadlock if one name means locks in two databases of one server',
       async () => {
         const { host, port } = sharedServer();
         const open = async (db: number) => {
@@ -186,7 +180,7 @@ function describeOrder(context: Context): void {
       },
     );
 
-    it('exclude each other when they share but one', async () => {
+    it('exclude each other when they share one lock', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const shared = randomName();
       await contend(
@@ -200,7 +194,7 @@ function describeOrder(context: Context): void {
 
 function describeGivingUp(context: Context): void {
   describe('giving up', () => {
-    it('frees what was held when the time is over, and says who is in the way', async () => {
+    it('frees the acquired members when the time has passed, and names the holder of the busy one', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const [a, b] = twoNames();
@@ -231,7 +225,7 @@ function describeGivingUp(context: Context): void {
       expect(await late).toBe(reason);
     });
 
-    it('when aborted with attempts on their way: they come to nothing', async () => {
+    it('when aborted with attempts in flight: the attempts take nothing', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const locks = oneOfEach(client);
@@ -265,7 +259,7 @@ function describeGivingUp(context: Context): void {
       }
     });
 
-    it('does not happen when a member is lost while others are waited for: it starts over', async () => {
+    it('starts over when a member is lost while it waits for others', async () => {
       const [one, two, three] = [await context.client(), await context.client(), await context.client()];
       const raw = await context.raw();
       const [a, b] = twoNames();
@@ -288,7 +282,7 @@ function describeGivingUp(context: Context): void {
 
 function describeLeases(context: Context): void {
   describe('leases', () => {
-    it('do not run out while others are waited for, and start anew with the last', async () => {
+    it('do not end while the lock waits for other members, and start again with the last grant', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const [a, b] = twoNames();
@@ -311,7 +305,7 @@ function describeLeases(context: Context): void {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('are those of the locks alone: tokens and queues keep theirs, and so does somebody else', async () => {
+    it('change only the lock keys: tokens, queues and holds of other owners keep theirs', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -354,7 +348,7 @@ function describeLeases(context: Context): void {
 
 function describeWhatIsRefused(context: Context): void {
   describe('is refused', () => {
-    it('for members that are none, and for none', async () => {
+    it('for members that are not locks, and for an empty list', async () => {
       const client = await context.client();
       const multi = client.getMultiLock(client.getLock(randomName()));
       expect(() => client.getMultiLock()).toThrow(OptionError);
@@ -362,7 +356,7 @@ function describeWhatIsRefused(context: Context): void {
       expect(() => client.getMultiLock({ name: 'x' } as Lock)).toThrow(OptionError);
     });
 
-    it('for a lock named twice, by any of its kinds', async () => {
+    it('for a lock listed twice, under any kind of lock', async () => {
       const client = await context.client();
       const name = randomName();
       const both = client.getReadWriteLock(name);
@@ -371,7 +365,7 @@ function describeWhatIsRefused(context: Context): void {
       expect(() => client.getMultiLock(both.readLock(), both.writeLock())).toThrow(OptionError);
     });
 
-    it('for a lock named twice through two clients, which would wait for itself', async () => {
+    it('for a lock listed twice through two clients, which would wait for itself', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -381,7 +375,7 @@ function describeWhatIsRefused(context: Context): void {
       expect(await existing(raw, [name])).toEqual([]);
     });
 
-    it('for an owner of a client that has no part in it, and for options nobody knows', async () => {
+    it('for an owner of a client without a member, and for unknown options', async () => {
       const [one, two] = [await context.client(), await context.client()];
       const multi = one.getMultiLock(one.getLock(randomName()));
       expect(await rejection(multi.lock({ owner: two.owner() }))).toBeInstanceOf(OptionError);

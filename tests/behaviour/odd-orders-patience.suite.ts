@@ -13,7 +13,7 @@ const SLACK_MS = 1_000;
 
 function describeCommandTimeouts(context: Context): void {
   describe('the command time-out', () => {
-    it('as long as numbers go: latches and semaphores answer', async () => {
+    it('at its maximum: latches and semaphores answer', async () => {
       const client = await context.client({ commandTimeoutMs: Number.MAX_SAFE_INTEGER });
       const latch = client.getCountDownLatch(randomName());
       const semaphore = client.getSemaphore(randomName());
@@ -41,7 +41,7 @@ function describeCommandTimeouts(context: Context): void {
   });
 
   onOneServer(context, describeWithProcess)('the command time-out in an outage', () => {
-    it('comes once for a latch that others of the process wait for too', async () => {
+    it('applies once to a call on a latch that others of the process wait for too', async () => {
       const server = await ownServer();
       const commandTimeoutMs = 1_500;
       const waitMs = 50;
@@ -63,7 +63,7 @@ function describeCommandTimeouts(context: Context): void {
       expect(tookMs).toBeLessThan(waitMs + commandTimeoutMs + SLACK_MS);
     });
 
-    it('of an inner unlock: told as unknown, and done once the server is back', async () => {
+    it('of an inner unlock: the outcome is unknown, and the unlock happens once the server is back', async () => {
       const server = await ownServer();
       const proxy = await ownProxy(server);
       const client = await context.client({ commandTimeoutMs: 500 }, proxy);

@@ -43,7 +43,7 @@ function describeOddOrders(context: Context): void {
       expect(() => second.assertHeld()).toThrow(NotHeldError);
     });
 
-    it('it belongs to its section', async () => {
+    it('a lock of a section belongs to its section', async () => {
       const raw = await context.raw();
       const client = await context.client();
       const lock = client.getLock(randomName());
@@ -75,8 +75,8 @@ function describeOddOrders(context: Context): void {
     });
   });
 
-  describe('given back', () => {
-    it('and closed at once: the release is answered, and done', async () => {
+  describe('a release', () => {
+    it('followed by close() at once is answered and done', async () => {
       const raw = await context.raw();
       const client = await context.client();
       const hold = await client.getLock(randomName()).lock();
@@ -86,7 +86,7 @@ function describeOddOrders(context: Context): void {
       expect(await released).toBe(true);
     });
 
-    it('and extended after that: not extended, and gone', async () => {
+    it('followed by extend() is not undone', async () => {
       const raw = await context.raw();
       const hold = await (await context.client()).getLock(randomName()).lock();
       const [released, extended] = await Promise.allSettled([hold.unlock(), hold.extend(60_000)]);
@@ -96,7 +96,7 @@ function describeOddOrders(context: Context): void {
     });
 
     onOneServer(context, itWithProcess)(
-      'and extended just before, which the server hears too late: not extended',
+      'after an extension that reaches the server too late: the extension has no effect',
       async () => {
         const server = await ownServer();
         const lock = (await context.client({}, server)).getLock(randomName());
@@ -114,7 +114,7 @@ function describeOddOrders(context: Context): void {
 
   describe('forceUnlock', () => {
     onOneServer(context, itWithProcess)(
-      'that the server has yet to learn: who takes the lock before it does keeps it',
+      'that has not reached the server yet: an owner that takes the lock first keeps it',
       async () => {
         const server = await ownServer();
         const [ours, theirs] = [await context.client({}, server), await context.client({}, server)];
@@ -134,7 +134,7 @@ function describeOddOrders(context: Context): void {
       },
     );
 
-    it('in the moment of the grant: what it ended is lost, and can be had by others', async () => {
+    it('at the moment of the grant: the ended hold is lost, and other owners can get the lock', async () => {
       const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];
       await ours.getLock(randomName()).withLock(() => ours.getLock(randomName()).forceUnlock());
@@ -159,9 +159,9 @@ function describeOddOrders(context: Context): void {
     });
   });
 
-  describe('lost', () => {
+  describe('a lost hold', () => {
     it.each(['getNonReentrantLock', 'getNonReentrantFairLock'] as const)(
-      'and taken again by its owner: %s says that it was lost',
+      'that its owner takes again: %s reports the loss',
       async (kind) => {
         const client = await context.client();
         const lock = client[kind](randomName());
@@ -173,7 +173,7 @@ function describeOddOrders(context: Context): void {
       },
     );
 
-    it('while onAcquire runs: withLock does not begin the work', async () => {
+    it('lost while onAcquire runs: withLock does not begin the work', async () => {
       const client = await context.client();
       const lock = client.getLock(randomName());
       let began = false;
@@ -187,7 +187,7 @@ function describeOddOrders(context: Context): void {
   });
 
   describe('reading and writing by one owner', () => {
-    it('a write lease that ends lets readers in beside what its owner still reads', async () => {
+    it("when a write lease ends, other readers get the lock beside the owner's read hold", async () => {
       const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = ours.getReadWriteLock(randomName());
@@ -207,7 +207,7 @@ function describeOddOrders(context: Context): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('an upgrade that is refused leaves no note that keeps readers out', async () => {
+    it('a refused upgrade leaves no note that keeps readers out', async () => {
       const raw = await context.raw();
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();

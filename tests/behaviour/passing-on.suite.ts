@@ -39,7 +39,7 @@ const GROUPS: readonly (readonly [title: string, of: (client: Holdfast, lock: Lo
 describeThrough('passing on', (context) => {
   const isOn = inject('passing') !== 'off';
 
-  it(`is ${isOn ? 'on' : 'off'} unless a client is told`, async () => {
+  it(`is ${isOn ? 'on' : 'off'} by default`, async () => {
     const lock = (await context.client()).getLock(randomName());
     const fields: string[] = [];
     // A release that comes after the budget of 10 ms is a real one; of many, some come before it.
@@ -54,7 +54,7 @@ describeThrough('passing on', (context) => {
     else expect(different).toBe(fields.length);
   });
 
-  it.each([REENTRANT, NON_REENTRANT, SIMPLE])('is what the client is told: $title', async (kind) => {
+  it.each([REENTRANT, NON_REENTRANT, SIMPLE])('follows the option of the client: $title', async (kind) => {
     for (const passOn of [UNHURRIED, false]) {
       const lock = kind.of(await context.client({ passOn }), randomName());
       const { former, hold } = await handOver(lock);

@@ -33,8 +33,8 @@ async function expectToEndInTime(raw: RawView, name: string, permit: Permit): Pr
 }
 
 function describePermitLeases(context: Context): void {
-  describe('a permit without a lease of its own', () => {
-    it('is kept by the watchdog for as long as it is held', async () => {
+  describe('a permit without leaseMs', () => {
+    it('is renewed by the watchdog while it is held', async () => {
       const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
       const permits = await semaphore.acquireMany(2);
       const firstEnd = await serverNow(raw).then((now) => now + WATCHDOG_MS);
@@ -77,7 +77,7 @@ function describePermitLeases(context: Context): void {
       },
     );
 
-    it('is given back when the client closes, and its holder is told', async () => {
+    it('is released when the client closes, and its signal aborts', async () => {
       const { client, raw, name, semaphore } = await prepared(context, 2);
       const permits = await semaphore.acquireMany(2);
       await client.close();
@@ -90,7 +90,7 @@ function describePermitLeases(context: Context): void {
   });
 
   describe('a permit with a lease', () => {
-    it('ends, is told of in time, and comes back', async () => {
+    it('ends, aborts its signal in time, and is free again', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const permit = await semaphore.acquire({ leaseMs: 800 });
       const end = Number(await endOf(raw, name, permit.id));
@@ -102,7 +102,7 @@ function describePermitLeases(context: Context): void {
       expect(await serverNow(raw)).toBeGreaterThanOrEqual(end);
     });
 
-    it('released by its id when its time is over: given back all the same, and false', async () => {
+    it('released by its id after its lease: is returned, and the answer is false', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const theirs = (await context.client()).getPermitExpirableSemaphore(name);
       const permit = await semaphore.acquire({ leaseMs: 600 });
@@ -115,7 +115,7 @@ function describePermitLeases(context: Context): void {
       expect(await stored(raw, name)).toEqual([1, 0]);
     });
 
-    it('is not renewed by anybody', async () => {
+    it('is not renewed', async () => {
       const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
       const leased = await semaphore.acquire({ leaseMs: 60_000 });
       const end = await endOf(raw, name, leased.id);
@@ -125,7 +125,7 @@ function describePermitLeases(context: Context): void {
       expect(await endOf(raw, name, leased.id)).toBe(end);
     });
 
-    it('is prolonged and cut by its id, and knows it', async () => {
+    it('is lengthened and shortened by its id, and its handle follows', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const permit = await semaphore.acquire({ leaseMs: 10_000 });
       expect(await semaphore.updateLease(permit.id, 60_000)).toBe(true);
@@ -142,7 +142,7 @@ function describePermitLeases(context: Context): void {
       expect(await stored(raw, name)).toEqual([1, 0]);
     });
 
-    it('is prolonged by its holder, and never cut', async () => {
+    it('is lengthened by its holder, and never shortened', async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       const permit = await semaphore.acquire({ leaseMs: 10_000 });
       await permit.extend(60_000);
@@ -162,7 +162,7 @@ function describePermitLeases(context: Context): void {
       await expect(permit.extend(1_000)).rejects.toBeInstanceOf(NotHeldError);
     });
 
-    it('that is not there any more is lost when its holder wants more of it', async () => {
+    it('that no longer exists is lost when its holder extends it', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const permit = await semaphore.acquire({ leaseMs: 60_000 });
       await javaReleases(raw, name, permit.id);
@@ -170,7 +170,7 @@ function describePermitLeases(context: Context): void {
       expect(permit.signal.aborted).toBe(true);
     });
 
-    it('has the last of several leases that are asked for at once', async () => {
+    it('has the last of several leases that are requested at once', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const permit = await semaphore.acquire();
       const asked = [90_000, 5_000, 40_000].map((leaseMs) => semaphore.updateLease(permit.id, leaseMs));
@@ -182,7 +182,7 @@ function describePermitLeases(context: Context): void {
       expect(permit.remainingMs).toBeGreaterThan(20_000);
     });
 
-    it('that is not there any more is lost when it is asked for another', async () => {
+    it('that no longer exists is lost when its lease is updated', async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       const permit = await semaphore.acquire({ leaseMs: 60_000 });
       const permanent = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
@@ -197,7 +197,7 @@ function describePermitLeases(context: Context): void {
       }
     });
 
-    it('takes the place of the watchdog', async () => {
+    it('replaces the watchdog', async () => {
       const { raw, name, semaphore } = await prepared(context, 2, { watchdogMs: WATCHDOG_MS });
       const permit = await semaphore.acquire();
       await semaphore.updateLease(permit.id, 3 * WATCHDOG_MS);
@@ -209,7 +209,7 @@ function describePermitLeases(context: Context): void {
   });
 
   describe('a permit without end', () => {
-    it('stays until it is given back', async () => {
+    it('stays until it is released', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const permit = await semaphore.acquire({ leaseMs: Number.POSITIVE_INFINITY });
       expect(permit.remainingMs).toBe(Number.POSITIVE_INFINITY);
@@ -232,7 +232,7 @@ function describePermitLeases(context: Context): void {
       expect(await stored(raw, name)).toEqual([1, 0]);
     });
 
-    it('can be given an end, and an end can be taken away', async () => {
+    it('can get a lease, and lose it again', async () => {
       const { raw, name, semaphore } = await prepared(context, 1, { watchdogMs: WATCHDOG_MS });
       const permit = await semaphore.acquire();
       expect(await semaphore.updateLease(permit.id, Number.POSITIVE_INFINITY)).toBe(true);
@@ -244,7 +244,7 @@ function describePermitLeases(context: Context): void {
       expect(await whenAborted(permit.signal)).toMatchObject({ reason: 'expired' });
     });
 
-    it('goes with its semaphore', async () => {
+    it('ends with its semaphore', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       // Long enough that it is still there when the permit is asked for.
       await raw.command('PEXPIRE', name, 1_000);
@@ -278,7 +278,7 @@ function describePermitLeases(context: Context): void {
       for (const permit of permits) permit.assertHeld();
     });
 
-    it('is one call to take and one to give back', async () => {
+    it('is one call to acquire and one to release', async () => {
       const server = await ownServer();
       const client = await context.client({}, server);
       const semaphore = client.getPermitExpirableSemaphore(randomName());
@@ -293,7 +293,7 @@ function describePermitLeases(context: Context): void {
     });
   });
 
-  it('a thousand leases that end at once come back in one look', async () => {
+  it('a thousand leases that end at once are returned by one call', async () => {
     const { raw, name, semaphore } = await prepared(context, 10_000);
     // Taking so many keeps a busy machine busy for a second.
     const leaseMs = 3_000;

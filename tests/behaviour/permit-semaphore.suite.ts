@@ -22,7 +22,7 @@ const STRANGE_ID = '0123456789abcdef0123456789abcdef';
 
 function describePermitSemaphore(context: Context): void {
   describe('counting', () => {
-    it('is given its permits once', async () => {
+    it('gets its permits once', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
       expect(await semaphore.trySetPermits(5)).toBe(false);
       expect(await semaphore.availablePermits()).toBe(3);
@@ -30,7 +30,7 @@ function describePermitSemaphore(context: Context): void {
       expect(await raw.command('PTTL', name)).toBe(-1);
     });
 
-    it('has none before it is given any', async () => {
+    it('has no permits before they are set', async () => {
       const semaphore = (await context.client()).getPermitExpirableSemaphore(randomName());
       expect(await semaphore.tryAcquire()).toBeNull();
       const counts = [semaphore.availablePermits(), semaphore.acquiredPermits(), semaphore.getPermits()];
@@ -55,7 +55,7 @@ function describePermitSemaphore(context: Context): void {
       other?.assertHeld();
     });
 
-    it('gives back at the end of the block', async () => {
+    it('releases at the end of the block', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       {
         await using permit = await semaphore.acquire();
@@ -65,7 +65,7 @@ function describePermitSemaphore(context: Context): void {
       expect(await stored(raw, name)).toEqual([1, 0]);
     });
 
-    it('gives all that are asked for or none', async () => {
+    it('grants all requested permits or none', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
       const two = (await semaphore.tryAcquireMany(2)) as Permit[];
       expect(new Set(two.map(({ id }) => id)).size).toBe(2);
@@ -77,14 +77,14 @@ function describePermitSemaphore(context: Context): void {
       two[1]?.assertHeld();
     });
 
-    it('counts free, taken and all', async () => {
+    it('counts free, taken and all permits', async () => {
       const { semaphore } = await prepared(context, 5);
       await semaphore.acquireMany(2);
       const counts = [semaphore.availablePermits(), semaphore.acquiredPermits(), semaphore.getPermits()];
       expect(await Promise.all(counts)).toEqual([3, 2, 5]);
     });
 
-    it('grows and shrinks, below nothing if need be, and keeps its TTL', async () => {
+    it('grows and shrinks, below zero if necessary, and keeps its TTL', async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       await raw.command('PEXPIRE', name, 60_000);
       const permits = await semaphore.acquireMany(2);
@@ -105,7 +105,7 @@ function describePermitSemaphore(context: Context): void {
       }
     });
 
-    it('gives as many as there are to those who ask at the same time', async () => {
+    it('grants exactly the free permits to concurrent callers', async () => {
       const { raw, name, semaphore } = await prepared(context, 30);
       const asked = Array.from({ length: 40 }, (_, i) =>
         i % 2 === 0 ? semaphore.tryAcquire() : semaphore.tryAcquire({ waitMs: 1 }),
@@ -117,7 +117,7 @@ function describePermitSemaphore(context: Context): void {
   });
 
   describe('options', () => {
-    it.each([-1, 0, 1.5, Number.NaN, 10_001, '1', null])('refuses to take %s permits', async (wrong) => {
+    it.each([-1, 0, 1.5, Number.NaN, 10_001, '1', null])('refuses to acquire %s permits', async (wrong) => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const permits = wrong as number;
       for (const call of [semaphore.acquireMany(permits), semaphore.tryAcquireMany(permits)]) {
@@ -158,7 +158,7 @@ function describePermitSemaphore(context: Context): void {
       },
     );
 
-    it('refuses what is unknown or out of range', async () => {
+    it('refuses unknown options and values out of range', async () => {
       const { client, semaphore } = await prepared(context, 1);
       const calls = [
         semaphore.tryAcquire({ waitMs: -1 }),
@@ -173,7 +173,7 @@ function describePermitSemaphore(context: Context): void {
       expect(() => client.getPermitExpirableSemaphore('')).toThrow(OptionError);
     });
 
-    it('leaves alone what is no semaphore', async () => {
+    it('does not change a key that is not a semaphore', async () => {
       const { raw, client } = await prepared(context, 1);
       const name = randomName();
       await raw.command('RPUSH', name, 'data');
@@ -218,7 +218,7 @@ function describePermitSemaphore(context: Context): void {
       expect(lost).toEqual([]);
     });
 
-    it('of another semaphore are strangers', async () => {
+    it('of another semaphore are unknown', async () => {
       const { client, semaphore } = await prepared(context, 1);
       const permit = await semaphore.acquire();
       const other = client.getPermitExpirableSemaphore(randomName());
@@ -253,7 +253,7 @@ function describePermitSemaphore(context: Context): void {
   });
 
   describe('waiting', () => {
-    it('is woken when a permit comes back elsewhere', async () => {
+    it('is woken when another client releases a permit', async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       const theirs = (await context.client()).getPermitExpirableSemaphore(name);
       const [first, second] = (await theirs.acquireMany(2)) as [Permit, Permit];
@@ -266,7 +266,7 @@ function describePermitSemaphore(context: Context): void {
       await untilWaiting(raw, name, 0);
     });
 
-    it('is woken by a list that comes back, by permits added, set, and given at first', async () => {
+    it('is woken by a released list, and by permits that are added or set', async () => {
       const { client, raw, name, semaphore } = await prepared(context, 1);
       const theirs = (await context.client()).getPermitExpirableSemaphore(name);
       const held = await theirs.acquire();
@@ -289,7 +289,7 @@ function describePermitSemaphore(context: Context): void {
       expect((await timed(() => first)).tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('gets a permit within waitMs, and null when it is over, not before', async () => {
+    it('gets a permit within waitMs, and null when waitMs has passed, not before', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       const held = await semaphore.acquire();
       const { result, tookMs } = await timed(() => semaphore.tryAcquire({ waitMs: 150 }));
@@ -306,7 +306,7 @@ function describePermitSemaphore(context: Context): void {
       expect(later.tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('is in when the next lease ends, though nobody tells', async () => {
+    it('gets a permit when the next lease ends, without a message', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       await javaTakes(raw, name, 60_000);
       await javaTakes(raw, name, 500);
@@ -317,7 +317,7 @@ function describePermitSemaphore(context: Context): void {
       expect(await stored(raw, name)).toEqual([0, 2]);
     });
 
-    it('serves all who wait when as many leases end, in every process', async () => {
+    it('serves all waiters of all processes when as many leases end', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const theirs = (await context.client()).getPermitExpirableSemaphore(name);
       for (let i = 0; i < 6; i += 1) await javaTakes(raw, name, 500);
@@ -333,7 +333,7 @@ function describePermitSemaphore(context: Context): void {
       expect(await stored(raw, name)).toEqual([0, 6]);
     });
 
-    it('serves who wants few though others came before who want many', async () => {
+    it('serves small requests though larger ones arrived before', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const served: string[] = [];
       const many = semaphore.acquireMany(5).then(() => served.push('many'));
@@ -367,7 +367,7 @@ function describePermitSemaphore(context: Context): void {
       expect(await stored(raw, name)).toEqual([4, 0]);
     });
 
-    it('aborted at any moment, has a permit or has taken none', async () => {
+    it('aborted at any moment, either has a permit or has taken none', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       for (let turns = 0; turns < 30; turns += 1) {
         const giveUp = new AbortController();
@@ -384,7 +384,7 @@ function describePermitSemaphore(context: Context): void {
       }
     });
 
-    it('is turned away when the client closes', async () => {
+    it('rejects when the client closes', async () => {
       const { client, raw, name, semaphore } = await prepared(context, 0);
       const waiter = semaphore.acquire();
       await untilWaiting(raw, name);
@@ -403,7 +403,7 @@ function describePermitSemaphore(context: Context): void {
   });
 
   describe('shared with Redisson', () => {
-    it('has what Java takes as taken, with its end', async () => {
+    it("counts Java's permits as taken until their leases end", async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       const [timed, permanent] = [await javaTakes(raw, name, 60_000), await javaTakes(raw, name, Infinity)];
       expect(await semaphore.tryAcquire()).toBeNull();
@@ -428,7 +428,7 @@ function describePermitSemaphore(context: Context): void {
       expect((await timed(() => waiter)).tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('gives Java what it can release: raw bytes, one permit each', async () => {
+    it('takes permits that Java can release: raw bytes, one for each permit', async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       const [permit] = (await semaphore.acquireMany(2, { leaseMs: 60_000 })) as [Permit, Permit];
       expect(await javaReleases(raw, name, permit.id)).toBe(true);
@@ -439,7 +439,7 @@ function describePermitSemaphore(context: Context): void {
       expect(await endOf(raw, name, forEver.id)).toBe(PERMANENT);
     });
 
-    it('publishes what wakes Java, and never what would throw there', async () => {
+    it('publishes messages that wake Java, and none that would throw there', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
       const listener = await context.raw();
       await listener.subscribe(channelOf(name));
@@ -457,7 +457,7 @@ function describePermitSemaphore(context: Context): void {
       expect(heard).toEqual(['1', '2', '4', 'end']);
     });
 
-    it('leaves braces in a name as they are, and obeys a mapping', async () => {
+    it('keeps braces in a name, and applies mapName', async () => {
       const raw = await context.raw();
       const name = `{${randomName()}}:pool`;
       const semaphore = (await context.client()).getPermitExpirableSemaphore(name);

@@ -35,7 +35,7 @@ async function waitForLock(waiting: Holdfast): Promise<string[]> {
 describe('Valkey GLIDE without its configuration', () => {
   forbidUnhandledRejections();
 
-  it('waits by polling, and says what would help', async () => {
+  it('waits by polling, and warns what would help', async () => {
     const { client } = await withoutConfiguration();
     const warnings = await waitForLock(closedAtEnd(Holdfast.from(client)));
     expect(warnings).toEqual([
@@ -43,7 +43,7 @@ describe('Valkey GLIDE without its configuration', () => {
     ]);
   });
 
-  it('is woken when the configuration is handed over', async () => {
+  it('is woken if the configuration is passed', async () => {
     const warnings = await waitForLock(closedAtEnd(Holdfast.from(await withoutConfiguration())));
     expect(warnings).toEqual([]);
   });
@@ -52,7 +52,7 @@ describe('Valkey GLIDE without its configuration', () => {
 describeWithProcess('Valkey GLIDE without its configuration, where there is a replica', () => {
   forbidUnhandledRejections();
 
-  it('is granted locks that no replica acknowledges, and says what would help, once', async () => {
+  it('is granted locks without acknowledgements, and warns once what would help', async () => {
     const { primary } = await ownReplicas({ replicas: 1 });
     const { client } = await withoutConfiguration(primary);
     const locks = closedAtEnd(Holdfast.from(client));
@@ -71,7 +71,7 @@ describeWithProcess('Valkey GLIDE without its configuration, where there is a re
     ]);
   });
 
-  it('is granted none where a replica was insisted on', async () => {
+  it('is granted no lock if replicas are required', async () => {
     const { primary } = await ownReplicas({ replicas: 1 });
     const { client } = await withoutConfiguration(primary);
     const name = randomName();
@@ -84,7 +84,7 @@ describeWithProcess('Valkey GLIDE without its configuration, where there is a re
     expect(await primary.command('EXISTS', name)).toBe(0);
   });
 
-  it('has its locks acknowledged when the configuration is handed over', async () => {
+  it('gets acknowledgements if the configuration is passed', async () => {
     const { primary } = await ownReplicas({ replicas: 1 });
     const locks = closedAtEnd(Holdfast.from(await withoutConfiguration(primary), { replicas: 1 }));
     const hold = await locks.getLock(randomName()).lock();

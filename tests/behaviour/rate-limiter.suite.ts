@@ -64,7 +64,7 @@ async function untilAsleep(limiter: RateLimiter): Promise<void> {
 
 function describeRateLimiter(context: Context): void {
   describe('setting the rate', () => {
-    it('is done once, and says how it is set', async () => {
+    it('happens once, and getConfig() shows the rate', async () => {
       const client = await context.client();
       const limiter = client.getRateLimiter(randomName());
       expect(await limiter.getConfig()).toBeNull();
@@ -75,7 +75,7 @@ function describeRateLimiter(context: Context): void {
       expect(await limiter.getConfig()).toEqual(config);
     });
 
-    it('stands in Redis as Redisson writes it', async () => {
+    it('writes the fields of Redisson', async () => {
       const { raw, name, limiter } = await prepared(context, 3, 5_000, 'perClient');
       const read = async () => {
         const fields = ['rate', 'interval', 'type', 'keepAliveTime'] as const;
@@ -87,7 +87,7 @@ function describeRateLimiter(context: Context): void {
       expect(await raw.command('PTTL', name)).toBeGreaterThan(30_000);
     });
 
-    it('anew forgets what was granted, and what was set comes back as it was', async () => {
+    it('again forgets all grants, and getConfig() shows the new rate', async () => {
       const { limiter } = await prepared(context, 2);
       await limiter.acquire(2);
       const config = await limiter.getConfig();
@@ -99,7 +99,7 @@ function describeRateLimiter(context: Context): void {
   });
 
   describe('counting', () => {
-    it('gives all that are asked for or none, and no more than the rate', async () => {
+    it('grants all requested permits or none, and no more than the rate', async () => {
       const { raw, name, limiter } = await prepared(context, 5);
       expect(await limiter.tryAcquire(3)).toBe(true);
       expect(await limiter.tryAcquire(3)).toBe(false);
@@ -119,7 +119,7 @@ function describeRateLimiter(context: Context): void {
       expect([...entry.subarray(17)]).toEqual([3, 0, 0, 0]);
     });
 
-    it('counts for all clients together, or for each by itself', async () => {
+    it('counts for all clients together, or for each client', async () => {
       const overall = await prepared(context, 2);
       const other = (await context.client()).getRateLimiter(overall.name);
       await overall.limiter.acquire(2);
@@ -135,7 +135,7 @@ function describeRateLimiter(context: Context): void {
       expect(await each.raw.command('ZCARD', historyKey(each.name, second.id))).toBe(1);
     });
 
-    it('gives as many as there are to those who ask at the same time', async () => {
+    it('grants exactly the free permits to concurrent callers', async () => {
       const { limiter } = await prepared(context, 30);
       const asked = Array.from({ length: 40 }, (_, i) =>
         i % 2 === 0 ? limiter.tryAcquire() : limiter.tryAcquire(1, { waitMs: 1 }),
@@ -144,7 +144,7 @@ function describeRateLimiter(context: Context): void {
       expect(await limiter.availablePermits()).toBe(0);
     });
 
-    it('gets permits back one after the other, as their time is over', async () => {
+    it('gets permits back one after the other, as their intervals end', async () => {
       const { raw, name, limiter } = await prepared(context, 4, LONG_MS);
       await limiter.acquire(3);
       await age(raw, name, LONG_MS - 60_000);
@@ -156,7 +156,7 @@ function describeRateLimiter(context: Context): void {
       expect(await limiter.tryAcquire(3)).toBe(true);
     });
 
-    it('takes back what is not needed, up to the rate, and not once more with its time', async () => {
+    it('accepts released permits up to the rate, and does not return them again after their interval', async () => {
       const { raw, name, limiter } = await prepared(context, 3);
       await limiter.acquire(2);
       await limiter.release(2);
@@ -169,7 +169,7 @@ function describeRateLimiter(context: Context): void {
       expect(await limiter.tryAcquire()).toBe(false);
     });
 
-    it('keeps itself alive by being used, and is forgotten otherwise', async () => {
+    it('stays alive while it is used, and expires otherwise', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const limiter = client.getRateLimiter(randomName());
@@ -187,7 +187,7 @@ function describeRateLimiter(context: Context): void {
       );
     });
 
-    it('asks nobody for nothing', async () => {
+    it('sends nothing for 0 permits', async () => {
       const limiter = (await context.client()).getRateLimiter(randomName());
       await limiter.acquire(0);
       expect(await limiter.tryAcquire(0)).toBe(true);
@@ -228,7 +228,7 @@ function describeRateLimiter(context: Context): void {
       }
     });
 
-    it('one that loses its rate lets nobody wait for ever', async () => {
+    it('a limiter that loses its rate does not let waiters wait forever', async () => {
       const { raw, name, limiter } = await prepared(context, 1, 1_000);
       await limiter.acquire();
       const waiting = rejection(limiter.acquire());
@@ -297,7 +297,7 @@ function describeRateLimiter(context: Context): void {
       expect((entry?.score ?? 0) - now).toBeLessThan(800 + SLACK_MS);
     });
 
-    it('never has more than the rate within the interval, whoever waits', async () => {
+    it('never grants more than the rate within the interval, to any number of waiters', async () => {
       const [rate, intervalMs] = [5, 250];
       const { raw, name, limiter } = await prepared(context, rate, intervalMs);
       const theirs = (await context.client()).getRateLimiter(name);
@@ -327,7 +327,7 @@ function describeRateLimiter(context: Context): void {
       }
     });
 
-    it('says false when waitMs is over, not before', async () => {
+    it('answers false when waitMs has passed, not before', async () => {
       const { limiter } = await prepared(context, 1);
       await limiter.acquire();
       const { result, tookMs } = await timed(() => limiter.tryAcquire(1, { waitMs: 150 }));
@@ -343,7 +343,7 @@ function describeRateLimiter(context: Context): void {
       expect(await limiter.tryAcquire(1, { waitMs: 20_000 })).toBe(true);
     });
 
-    it('is served at once by what is given back in this process, whatever it asks for', async () => {
+    it('is served at once by a release in the same process, whatever its size', async () => {
       const { client, raw, name, limiter } = await prepared(context, 6);
       await limiter.acquire(6);
       const waiting = [limiter.acquire(), limiter.acquire(), client.getRateLimiter(name).acquire(3)];
@@ -353,7 +353,7 @@ function describeRateLimiter(context: Context): void {
       expect(await stored(raw, name)).toBe(0);
     });
 
-    it('is served at once by a rate that is set in this process', async () => {
+    it('is served at once by a new rate set in the same process', async () => {
       const { limiter } = await prepared(context, 1);
       await limiter.acquire();
       const waiting = [limiter.acquire(), limiter.acquire()];
@@ -362,7 +362,7 @@ function describeRateLimiter(context: Context): void {
       expect((await timed(() => Promise.all(waiting))).tookMs).toBeLessThan(SLACK_MS);
     });
 
-    it('learns of what is given back elsewhere at the poll', async () => {
+    it('learns at its poll of permits that other clients release', async () => {
       const { name, limiter } = await prepared(context, 1);
       await limiter.acquire();
       const waiting = limiter.acquire();
@@ -371,7 +371,7 @@ function describeRateLimiter(context: Context): void {
       expect((await timed(() => waiting)).tookMs).toBeLessThan(6_000 + SLACK_MS);
     });
 
-    it('serves who wants few though others came before who want many', async () => {
+    it('serves small requests though larger ones arrived before', async () => {
       const { limiter } = await prepared(context, 6);
       await limiter.acquire(6);
       const many = limiter.acquire(5);
@@ -404,7 +404,7 @@ function describeRateLimiter(context: Context): void {
       expect(await stored(raw, name)).toBe(3);
     });
 
-    it('is turned away when the client closes', async () => {
+    it('rejects when the client closes', async () => {
       const { client, limiter } = await prepared(context, 1);
       await limiter.acquire();
       const waiter = limiter.acquire();
@@ -418,7 +418,7 @@ function describeRateLimiter(context: Context): void {
   });
 
   describe('shared with Redisson', () => {
-    it('counts what Java was granted, and Java what we were', async () => {
+    it('counts the permits granted to Java, and Java counts ours', async () => {
       const { raw, name, limiter } = await prepared(context, 5);
       const java = new JavaLimiter(raw, name);
       await limiter.acquire(2);
@@ -430,7 +430,7 @@ function describeRateLimiter(context: Context): void {
       expect(await java.tryAcquire(1)).toBeGreaterThan(LONG_MS - 60_000);
     });
 
-    it('each gets back what the other took when its time is over', async () => {
+    it('each side gets the permits of the other back after their interval', async () => {
       const { raw, name, limiter } = await prepared(context, 3);
       const java = new JavaLimiter(raw, name);
       await java.tryAcquire(3);
@@ -443,7 +443,7 @@ function describeRateLimiter(context: Context): void {
       expect(await limiter.availablePermits()).toBe(1);
     });
 
-    it('each sees what the other gives back', async () => {
+    it('each side sees the permits that the other releases', async () => {
       const { raw, name, limiter } = await prepared(context, 3);
       const java = new JavaLimiter(raw, name);
       await limiter.acquire(3);

@@ -36,7 +36,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await lock.writeLock().tryLock()).toBeNull();
     });
 
-    it('a writer of either keeps everybody else out', async () => {
+    it('a writer of either side keeps all other owners out', async () => {
       const { java, lock } = await meeting(context);
       const writing = await lock.writeLock().lock();
       expect(await java.tryRead()).toBeGreaterThan(20_000);
@@ -49,7 +49,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await lock.writeLock().tryLock()).not.toBeNull();
     });
 
-    it('its read unlock leaves our reader the lock, entered once or several times, with our lease', async () => {
+    it("Java's read unlock keeps our reader's hold and lease, entered once or several times", async () => {
       const { client, raw, name, java, lock } = await meeting(context);
       const owner = client.owner();
       const first = await lock.readLock().lock({ owner, leaseMs: 50_000 });
@@ -61,7 +61,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await lock.readLock().getHoldCount({ owner })).toBe(2);
     });
 
-    it('our read unlock leaves its reader the lock, entered several times, with its lease', async () => {
+    it("our read unlock keeps Java's hold and lease, entered several times", async () => {
       const { raw, name, java, lock } = await meeting(context);
       await java.tryRead(40_000);
       await java.tryRead(40_000);
@@ -75,7 +75,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await java.unlockRead()).toBe(true);
     });
 
-    it('its releases wake our waiters', async () => {
+    it("Java's releases wake our waiters", async () => {
       const { java, lock, untilWaiting } = await meeting(context);
       await java.tryWrite();
       const reading = lock.readLock().lock();
@@ -96,7 +96,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(written.tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('our releases say what Redisson listens for: 0 of readers, 1 of writers and at a downgrade', async () => {
+    it("our releases publish Redisson's messages: 0 for readers, 1 for writers and a downgrade", async () => {
       const { client, name, lock } = await meeting(context);
       const heard = await listenTo(context, rwChannelOf(name));
       await (await lock.readLock().lock()).unlock();
@@ -115,7 +115,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await heard()).toEqual([...untilDowngrade, '0']);
     });
 
-    it('its dead reader stops counting when its lease is over', async () => {
+    it("Java's dead reader stops counting when its lease ends", async () => {
       const { raw, name, java, lock, untilWaiting } = await meeting(context);
       await java.tryRead(600);
       const reading = await lock.readLock().lock({ leaseMs: 60_000 });
@@ -130,7 +130,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await fieldsOf(raw, name)).toEqual({ mode: 'write', [result.owner]: '1' });
     });
 
-    it('its reader keeps our writers out also when its hold keys are gone and only the lock is renewed', async () => {
+    it("Java's reader keeps our writers out even if its hold keys are gone and only the lock is renewed", async () => {
       const { raw, name, java, lock } = await meeting(context);
       await java.tryRead();
       await java.tryRead();
@@ -144,7 +144,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await writer.tryLock()).not.toBeNull();
     });
 
-    it('its reader without hold keys counts as long as another reads, as for Redisson itself', async () => {
+    it("Java's reader without hold keys counts while another reader reads, as in Redisson", async () => {
       const { raw, name, java, lock } = await meeting(context);
       const short = await lock.readLock().lock({ leaseMs: 40_000 });
       await java.tryRead();
@@ -161,7 +161,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await fieldsOf(raw, name)).toEqual({});
     });
 
-    it('its reader that keeps the lock longer than ours did stays when ours leave', async () => {
+    it("Java's reader with a longer lease stays when our readers leave", async () => {
       const { raw, name, java, lock } = await meeting(context);
       await java.tryRead();
       await java.losesHoldKeys();
@@ -172,7 +172,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await lock.writeLock().tryLock()).toBeNull();
     });
 
-    it('its downgraded writer lets our readers in at the next poll at the latest', async () => {
+    it("our readers get the lock at their next poll after Java's downgrade", async () => {
       const { java, lock } = await meeting(context);
       await java.tryWrite();
       await java.tryRead();
@@ -182,7 +182,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect(await lock.writeLock().tryLock()).toBeNull();
     });
 
-    it('its reader does not know of our preferred writer and comes in', async () => {
+    it("Java's reader ignores our preferred writer and gets the lock", async () => {
       const { client, raw, name, java, lock } = await meeting(context);
       await using reading = await lock.readLock().lock();
       const giveUp = new AbortController();
@@ -197,12 +197,12 @@ function describeReadWriteLockWire(context: Context): void {
     });
   });
 
-  describe('beside a watchdog of Redisson, which sets the time of the lock without looking', () => {
+  describe('beside a watchdog of Redisson, which overwrites the expiry of the lock', () => {
     /** Ours looks every 200 ms. */
     const QUICK = { watchdogMs: 600 };
 
     it.each(['own', 'everybody'] as const)(
-      'our lease is given back what it cuts; it renews hold keys: %s',
+      'our lease is restored after Redisson shortens it; Redisson renews hold keys: %s',
       async (whose) => {
         const { client, raw, name, java, lock } = await meeting(context, QUICK);
         const owner = client.owner();
@@ -217,7 +217,7 @@ function describeReadWriteLockWire(context: Context): void {
       },
     );
 
-    it('our lease is given back also after a downgrade and an extension', async () => {
+    it('our lease is restored also after a downgrade and an extension', async () => {
       const { client, raw, name, java, lock } = await meeting(context, QUICK);
       const owner = client.owner();
       const writing = await lock.writeLock().lock({ owner });
@@ -229,7 +229,7 @@ function describeReadWriteLockWire(context: Context): void {
       await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
     });
 
-    it('our lease is given back also when nothing was read for a while before', async () => {
+    it('our lease is restored also if the lock had no reader for a while before', async () => {
       const { raw, name, java, lock } = await meeting(context, QUICK);
       await (await lock.readLock().lock({ leaseMs: 60_000 })).unlock();
       const from = performance.now();
@@ -240,7 +240,7 @@ function describeReadWriteLockWire(context: Context): void {
       await eventually(async () => expect(await raw.command('PTTL', name)).toBeGreaterThan(40_000));
     });
 
-    it('our lease does not grow by that', async () => {
+    it('our lease does not grow by the restoration', async () => {
       const { raw, name, lock } = await meeting(context, QUICK);
       const takenAt = performance.now();
       await lock.readLock().lock({ leaseMs: 60_000 });
@@ -253,7 +253,7 @@ function describeReadWriteLockWire(context: Context): void {
       expect((await endsAt()) - endedAt).toBeLessThan(1_000);
     });
 
-    it('a lease that is lost all the same is told', async () => {
+    it('a lease that is still lost is reported', async () => {
       const { raw, name, lock } = await meeting(context, QUICK);
       const holds = [
         await lock.readLock().lock({ leaseMs: 60_000 }),
@@ -266,7 +266,7 @@ function describeReadWriteLockWire(context: Context): void {
       }
     });
 
-    it('our release gives the lock what the other readers have', async () => {
+    it('our release leaves the lock the longest lease of the other readers', async () => {
       const { raw, name, java, lock } = await meeting(context);
       const staying = await lock.readLock().lock({ leaseMs: 60_000 });
       const leaving = await lock.readLock().lock({ leaseMs: 90_000 });

@@ -40,7 +40,7 @@ async function two(context: Context, name = randomName()) {
 }
 
 function describeReadWriteLock(context: Context): void {
-  describe('who may be inside', () => {
+  describe('holders', () => {
     it('many readers, of one client and of several', async () => {
       const { a, b, name, raw } = await two(context);
       const holds = await Promise.all([a.readLock().lock(), a.readLock().lock(), b.readLock().lock()]);
@@ -62,7 +62,7 @@ function describeReadWriteLock(context: Context): void {
       expect(holds.filter((hold) => hold === null)).toEqual([]);
     });
 
-    it('one writer and nobody else', async () => {
+    it('one writer and no other owner', async () => {
       const { a, b, name, raw } = await two(context);
       const hold = await a.writeLock().lock();
       expect(hold.owner).toMatch(/^[0-9a-f-]{36}:\d+:write$/);
@@ -101,7 +101,7 @@ function describeReadWriteLock(context: Context): void {
   });
 
   describe('waiting', () => {
-    it('a writer comes in when the last reader leaves', async () => {
+    it('a writer gets the lock when the last reader releases it', async () => {
       const { a, b, name, raw } = await two(context);
       const readers = [await a.readLock().lock(), await a.readLock().lock()];
       const writer = b.writeLock().lock();
@@ -114,7 +114,7 @@ function describeReadWriteLock(context: Context): void {
       result.assertHeld();
     });
 
-    it('one release of the writer lets all readers in, of this client and of others', async () => {
+    it('one release of the writer lets all readers read, of this client and of others', async () => {
       const { a, b, name, raw, ours } = await two(context);
       const hold = await ours.getReadWriteLock(name).writeLock().lock();
       const readers = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? a : b).readLock().lock());
@@ -143,7 +143,7 @@ function describeReadWriteLock(context: Context): void {
       expect(await raw.command('EXISTS', waitingOf(name))).toBe(0);
     });
 
-    it('withLock says who is in the way', async () => {
+    it('withLock names the holder when it times out', async () => {
       const { a, b } = await two(context);
       const writer = await a.writeLock().lock({ leaseMs: 60_000 });
       const error = await rejection(b.readLock().withLock(() => 1, { waitMs: 30 }));
@@ -199,7 +199,7 @@ function describeReadWriteLock(context: Context): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('never shortens a longer lease, whichever entry is given back', async () => {
+    it('never shortens a longer lease, whichever entry is released', async () => {
       const { a, name, raw, ours } = await two(context);
       const owner = ours.owner();
       const long = await a.readLock().lock({ owner, leaseMs: 60_000 });
@@ -226,7 +226,7 @@ function describeReadWriteLock(context: Context): void {
   });
 
   describe('downgrade', () => {
-    it('a writer reads beneath its write lock under the same number, and keeps reading after it', async () => {
+    it('a writer reads under the same owner, and keeps reading after its write unlock', async () => {
       const { a, b, name, raw } = await two(context);
       await a.writeLock().withLock(async (writing) => {
         await a.readLock().withLock(async (reading) => {
@@ -263,7 +263,7 @@ function describeReadWriteLock(context: Context): void {
       });
     });
 
-    it('wakes readers that wait, at once and all of them', async () => {
+    it('wakes all waiting readers at once', async () => {
       const { a, b, name, raw, ours } = await two(context);
       const owner = ours.owner();
       const writing = await a.writeLock().lock({ owner });
@@ -298,7 +298,7 @@ function describeReadWriteLock(context: Context): void {
       expect(await writing.unlock()).toBe(true);
     });
 
-    it('releasing a short read hold does not cut the lease of the write lock', async () => {
+    it('releasing a short read hold does not shorten the lease of the write lock', async () => {
       const { a, name, raw, ours } = await two(context);
       const owner = ours.owner();
       const writing = await a.writeLock().lock({ owner, leaseMs: 60_000 });
@@ -345,7 +345,7 @@ function describeReadWriteLock(context: Context): void {
       expect(await a.writeLock().withLock(() => 'in')).toBe('in');
     });
 
-    it('fails also when both are asked for at the same moment', async () => {
+    it('fails also when both holds are requested at the same moment', async () => {
       const { a, ours } = await two(context);
       const owner = ours.owner();
       const reading = a.readLock().lock({ owner });
@@ -356,7 +356,7 @@ function describeReadWriteLock(context: Context): void {
       (await reading).assertHeld();
     });
 
-    it('a stranger in the same client waits its turn instead', async () => {
+    it('another owner of the same client waits for its turn instead', async () => {
       const { a, name, raw } = await two(context);
       const reading = await a.readLock().lock();
       const writing = a.writeLock().lock();
@@ -365,7 +365,7 @@ function describeReadWriteLock(context: Context): void {
       (await writing).assertHeld();
     });
 
-    it('entering the write lock again is no upgrade, though its owner reads as well', async () => {
+    it('entering the write lock again is not an upgrade, though its owner reads as well', async () => {
       const { a } = await two(context);
       const result = await a
         .writeLock()
@@ -395,7 +395,7 @@ function describeReadWriteLock(context: Context): void {
       expect(await sides()).toEqual([false, false]);
     });
 
-    it('isHeld and getHoldCount are of the owner, among many', async () => {
+    it('isHeld and getHoldCount answer for one owner among many', async () => {
       const { a, b, ours, theirs } = await two(context);
       const [me, other] = [ours.owner(), theirs.owner()];
       await a.readLock().lock({ owner: me });
@@ -409,7 +409,7 @@ function describeReadWriteLock(context: Context): void {
   });
 
   describe('forceUnlock', () => {
-    it('of the read lock frees readers, tells those of this client, and leaves a writer alone', async () => {
+    it("of the read lock frees readers, aborts the signals of this client's readers, and does not touch a writer", async () => {
       const { a, b, raw, name } = await two(context);
       const writing = await a.writeLock().lock();
       expect(await a.readLock().forceUnlock()).toBe(false);
@@ -425,7 +425,7 @@ function describeReadWriteLock(context: Context): void {
       expect(await mine.unlock()).toBe(false);
     });
 
-    it('of the write lock frees the writer and what it reads, and wakes who waits', async () => {
+    it('of the write lock frees the writer with its read hold, and wakes waiters', async () => {
       const { a, b, raw, name, ours } = await two(context);
       const owner = ours.owner();
       const writing = await a.writeLock().lock({ owner });
@@ -442,7 +442,7 @@ function describeReadWriteLock(context: Context): void {
 /** How leases and preference play out in real time. */
 function describeReadWriteLockOverTime(context: Context): void {
   describe('leases', () => {
-    it('a read hold with a lease ends with it, and its holder is told before', async () => {
+    it('a read hold with a lease ends with it, and its signal aborts before', async () => {
       const { a, b, name, raw } = await two(context);
       const reading = await a.readLock().lock({ leaseMs: 1_500 });
       const waiting = b.writeLock().lock();
@@ -469,7 +469,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       expect(await fieldsOf(raw, lock.name)).toMatchObject({ mode: 'read', [first.owner]: '2' });
     });
 
-    it('extend gives hold keys and lock the time', async () => {
+    it('extend lengthens the hold keys and the lock', async () => {
       const { a, name, raw } = await two(context);
       const hold = await a.readLock().lock({ leaseMs: 1_000 });
       await hold.extend(60_000);
@@ -477,7 +477,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       expect(await pttl(raw, holdKeyOf(name, hold.owner, 1))).toBeGreaterThan(40_000);
     });
 
-    it('a dead reader stops counting when its own lease is over, however long others made the lock last', async () => {
+    it('a dead reader stops counting when its own lease ends, however long other readers keep the lock', async () => {
       const { a, b, name, raw } = await two(context);
       // What a reader that was killed leaves behind.
       await raw.command('HSET', name, 'mode', 'read', 'dead:1', 1);
@@ -496,7 +496,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       expect(await fieldsOf(raw, name)).toEqual({ mode: 'write', [result.owner]: '1' });
     });
 
-    it('a reader that leaves takes the dead along, so that other clients find the lock free', async () => {
+    it('a reader that leaves removes dead readers, so that other clients find the lock free', async () => {
       const { a, name, raw } = await two(context);
       const long = await a.readLock().lock({ leaseMs: 60_000 });
       await raw.command('HSET', name, 'dead:1', 1, 'dead:2', 3);
@@ -518,7 +518,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('a read lease that ran out leaves no field behind while others read on', async () => {
+    it('a read lease that ended leaves no field behind while others read on', async () => {
       const { a, b, name, raw } = await two(context);
       const staying = await a.readLock().lock({ leaseMs: 60_000 });
       const hold = await b.readLock().lock({ leaseMs: 600 });
@@ -528,7 +528,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       );
     });
 
-    it('a reader that leaves brings the lock down to the longest lease of the others, not below', async () => {
+    it('a reader that leaves shortens the lock to the longest lease of the others, not below', async () => {
       const { a, b, name, raw } = await two(context);
       const short = await b.readLock().lock({ leaseMs: 20_000 });
       const long = await a.readLock().lock({ leaseMs: 60_000 });
@@ -544,7 +544,7 @@ function describeReadWriteLockOverTime(context: Context): void {
   });
 
   describe('a preferred writer', () => {
-    it('comes in under a stream of readers that never pauses', async () => {
+    it('gets the lock under a stream of readers without a pause', async () => {
       const { ours, theirs, name, raw } = await two(context);
       const stop = new AbortController();
       const lock = theirs.getReadWriteLock(name);
@@ -573,7 +573,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       expect(await raw.command('EXISTS', waitingOf(name))).toBe(0);
     });
 
-    it('lets those re-enter who read already, and readers in again when it gives up', async () => {
+    it('lets present readers re-enter, and new readers read when it gives up', async () => {
       const { a, b, name, raw, ours, theirs } = await two(context);
       const owner = ours.owner();
       const reading = await a.readLock().lock({ owner });
@@ -594,7 +594,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       for (const hold of [reading, again]) hold.assertHeld();
     });
 
-    it('that tries only once, or that died, keeps nobody out for long', async () => {
+    it('that attempts only once, or that died, does not keep readers out for long', async () => {
       const { a, b, name, raw, theirs } = await two(context);
       const reading = await a.readLock().lock();
       const preferred = theirs.getReadWriteLock(name, { prefer: 'writer' }).writeLock();
@@ -608,7 +608,7 @@ function describeReadWriteLockOverTime(context: Context): void {
       reading.assertHeld();
     });
 
-    it('shows itself as long as it waits', async () => {
+    it('renews its note while it waits', async () => {
       const { a, name, raw, theirs } = await two(context);
       const reading = await a.readLock().lock();
       const writing = theirs.getReadWriteLock(name, { prefer: 'writer' }).writeLock().lock();

@@ -82,7 +82,7 @@ describeWithProcess('red lock over simple locks, beside', () => {
     ['redlock 4', openRedlock4],
     ['@sesamecare-oss/redlock', openSesamecare],
   ])('%s', (_, openPeer) => {
-    it('keeps it out, while held and while renewed', async () => {
+    it('keeps the library out, while the lock is held and renewed', async () => {
       const peer = openPeer(servers);
       const lock = (await openOurs(servers))(randomName());
       const hold = await lock.lock();
@@ -98,7 +98,7 @@ describeWithProcess('red lock over simple locks, beside', () => {
       await theirs.release();
     });
 
-    it('is kept out by it, while held and while extended', async () => {
+    it('is kept out by the library, while its lock is held and extended', async () => {
       const peer = openPeer(servers);
       const lock = (await openOurs(servers))(randomName());
       const theirs = await peer.acquire(lock.name, 2_000, 1);
@@ -114,7 +114,7 @@ describeWithProcess('red lock over simple locks, beside', () => {
       await eventually(async () => expect(await whereHeld(servers, lock)).toEqual([]));
     });
 
-    it('leaves what is its alone, and takes what its lease no longer covers', async () => {
+    it("does not touch the library's lock, and takes the lock once its lease has ended", async () => {
       const peer = openPeer(servers);
       const lock = (await openOurs(servers))(randomName());
       const hold = await lock.lock({ leaseMs: 600 });
@@ -127,7 +127,7 @@ describeWithProcess('red lock over simple locks, beside', () => {
       expect(await (await lock.lock()).unlock()).toBe(true);
     });
 
-    it('shares one place with it, one at a time', async () => {
+    it('excludes the library, one holder at a time', async () => {
       const peer = openPeer(servers);
       const ours = await openOurs(servers);
       const name = randomName();

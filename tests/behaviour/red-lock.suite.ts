@@ -80,7 +80,7 @@ function describeVotes(context: Context, servers: readonly TestServer[]): void {
       expect(hold.signal.aborted).toBe(false);
     });
 
-    it('of a majority are enough: what one server gave to somebody else does not matter', async () => {
+    it('of a majority are enough: a server that granted another owner does not matter', async () => {
       const [party, others] = [await Party.of(context, servers), await Party.of(context, servers)];
       for (const [place, client] of others.clients.entries()) {
         const lock = party.lock(randomName());
@@ -95,7 +95,7 @@ function describeVotes(context: Context, servers: readonly TestServer[]): void {
       }
     });
 
-    it('of a minority are not: null, and AcquireTimeoutError with who is in the way', async () => {
+    it('of a minority are not enough: null, and AcquireTimeoutError with the holder', async () => {
       const [party, others] = [await Party.of(context, servers), await Party.of(context, servers)];
       const lock = party.lock(randomName());
       const theirs = await others.lock(lock.name).lock();
@@ -110,7 +110,7 @@ function describeVotes(context: Context, servers: readonly TestServer[]): void {
       await eventually(async () => expect(await whereHeld(servers, lock)).toEqual([]));
     });
 
-    it('are asked for again until they are had', async () => {
+    it('are requested again until there is a majority', async () => {
       const [party, others] = [await Party.of(context, servers), await Party.of(context, servers)];
       const lock = party.lock(randomName());
       const theirs = await others.lock(lock.name).lock();
@@ -122,7 +122,7 @@ function describeVotes(context: Context, servers: readonly TestServer[]): void {
       expect(await result.unlock()).toBe(true);
     });
 
-    it('let in one at a time, whoever asks', async () => {
+    it('admit one holder at a time, among many callers', async () => {
       const parties = await Promise.all([1, 2, 3].map(() => Party.of(context, servers)));
       const name = randomName();
       const room = new Room();
@@ -134,7 +134,7 @@ function describeVotes(context: Context, servers: readonly TestServer[]): void {
       expect(room.most).toBe(1);
     });
 
-    it('are given back when the caller aborts, those on their way too', async () => {
+    it('are released when the caller aborts, also those in flight', async () => {
       const [party, others] = [await Party.of(context, servers), await Party.of(context, servers)];
       const lock = party.lock(randomName());
       for (let round = 0; round < 6; round += 1) {
@@ -168,7 +168,7 @@ function describeHold(context: Context, servers: readonly TestServer[]): void {
       expect(hold.remainingMs).toBe(0);
     });
 
-    it('is renewed by its members, and lost with the one that leaves no majority', async () => {
+    it('is renewed by its members, and lost when it has no majority left', async () => {
       const lock = (await Party.of(context, servers)).lock(randomName());
       const hold = await lock.lock();
       await eventually(() => hold.owner.split(' ').length === 3);
@@ -187,7 +187,7 @@ function describeHold(context: Context, servers: readonly TestServer[]): void {
       await eventually(async () => expect(await whereHeld(servers, lock)).toEqual([]));
     });
 
-    it('is extended by a majority, and lost without', async () => {
+    it('is extended by a majority, and lost without one', async () => {
       const lock = (await Party.of(context, servers)).lock(randomName());
       const hold = await lock.lock({ leaseMs: LEASE_MS });
       await eventually(() => hold.owner.split(' ').length === 3);
@@ -221,7 +221,7 @@ function describeHold(context: Context, servers: readonly TestServer[]): void {
       expect(await hold.unlock()).toBe(false);
     });
 
-    it('shows to those who look', async () => {
+    it('is visible to isLocked() and isHeld()', async () => {
       const [party, others] = [await Party.of(context, servers), await Party.of(context, servers)];
       const lock = party.lock(randomName());
       expect(await lock.isLocked()).toBe(false);
@@ -270,7 +270,7 @@ function describeReentry(context: Context, servers: readonly TestServer[]): void
       expect(await rejection(lock.unlock({ owner }))).toBeInstanceOf(NotHeldError);
     });
 
-    it('side by side they take turns, in whatever order they name the members', async () => {
+    it('concurrent sections take turns, in whatever order they list the members', async () => {
       const party = await Party.of(context, servers);
       const name = randomName();
       const reversed = party.first.getRedLock(...party.members(name).reverse());
@@ -302,7 +302,7 @@ function describeReentry(context: Context, servers: readonly TestServer[]): void
 
 function describeRefusals(context: Context, servers: readonly TestServer[]): void {
   describe('is refused', () => {
-    it('two members of one client, none at all, and what is no lock', async () => {
+    it('two members of one client, an empty list, and a member that is not a lock', async () => {
       const { first } = await Party.of(context, servers);
       const lock = first.getLock(randomName());
       expect(() => first.getRedLock(lock, first.getLock(randomName()))).toThrow(OptionError);
@@ -310,7 +310,7 @@ function describeRefusals(context: Context, servers: readonly TestServer[]): voi
       expect(() => first.getRedLock(first.getRedLock(lock))).toThrow(OptionError);
     });
 
-    it('one server named twice, though the names differ; nothing is left there', async () => {
+    it('one server listed twice under different names, which keeps no lock', async () => {
       const [server, other] = servers as [TestServer, TestServer];
       const { clients } = await Party.of(context, [server, server, other]);
       const [one, two, three] = clients as [Holdfast, Holdfast, Holdfast];
@@ -330,7 +330,7 @@ function describeRefusals(context: Context, servers: readonly TestServer[]): voi
       }
     });
 
-    it('what a majority of the servers refuses, at once and with what each said', async () => {
+    it("a request that a majority of the servers refuses, at once and with each server's answer", async () => {
       const lock = (await Party.of(context, servers)).lock(randomName());
       for (const server of servers.slice(1)) await server.command('RPUSH', lock.name, 'not a lock');
       const error = await rejection(lock.lock());
@@ -344,7 +344,7 @@ function describeRefusals(context: Context, servers: readonly TestServer[]): voi
       for (const server of servers) await server.command('DEL', lock.name);
     });
 
-    it('a majority of closed clients; a minority is done without', async () => {
+    it('a majority of closed clients; a minority of them is tolerated', async () => {
       const party = await Party.of(context, servers);
       const lock = party.lock(randomName());
       await party.first.close();

@@ -19,7 +19,7 @@ const prepared = (context: Context, permits: number) =>
 
 function describeSemaphore(context: Context): void {
   describe('counting', () => {
-    it('is given its permits once', async () => {
+    it('gets its permits once', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
       expect(await semaphore.trySetPermits(5)).toBe(false);
       expect(await semaphore.availablePermits()).toBe(3);
@@ -27,7 +27,7 @@ function describeSemaphore(context: Context): void {
       expect(await raw.command('PTTL', name)).toBe(-1);
     });
 
-    it('has none before it is given any', async () => {
+    it('has no permits before they are set', async () => {
       const semaphore = (await context.client()).getSemaphore(randomName());
       expect(await semaphore.availablePermits()).toBe(0);
       expect(await semaphore.tryAcquire()).toBe(false);
@@ -36,7 +36,7 @@ function describeSemaphore(context: Context): void {
       expect(await semaphore.trySetPermits(1)).toBe(false);
     });
 
-    it('gives all that are asked for or none', async () => {
+    it('grants all requested permits or none', async () => {
       const { semaphore } = await prepared(context, 3);
       expect(await semaphore.tryAcquire(2)).toBe(true);
       expect(await semaphore.tryAcquire(2)).toBe(false);
@@ -46,13 +46,13 @@ function describeSemaphore(context: Context): void {
       expect(await semaphore.availablePermits()).toBe(0);
     });
 
-    it('takes back more than it gave, and begins with what it is given', async () => {
+    it('is created by a release, with the released permits', async () => {
       const semaphore = (await context.client()).getSemaphore(randomName());
       await semaphore.release(2);
       expect(await semaphore.availablePermits()).toBe(2);
     });
 
-    it('takes back only while it exists when asked to', async () => {
+    it('releaseIfExists releases only to an existing semaphore', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       expect(await semaphore.releaseIfExists(2)).toBe(true);
       expect(await semaphore.availablePermits()).toBe(3);
@@ -61,7 +61,7 @@ function describeSemaphore(context: Context): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('asks nobody for nothing', async () => {
+    it('sends nothing for 0 permits', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const semaphore = client.getSemaphore(randomName());
@@ -75,7 +75,7 @@ function describeSemaphore(context: Context): void {
       expect(await raw.command('LRANGE', semaphore.name, 0, -1)).toEqual(['data']);
     });
 
-    it('grows, shrinks below nothing and is drained, and keeps its TTL', async () => {
+    it('grows, shrinks below zero and is drained, and keeps its TTL', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const semaphore = client.getSemaphore(randomName());
@@ -92,7 +92,7 @@ function describeSemaphore(context: Context): void {
       expect(remainingMs).toBeGreaterThan(30_000);
     });
 
-    it('gives as many as there are to those who ask at the same time', async () => {
+    it('grants exactly the free permits to concurrent callers', async () => {
       const { semaphore } = await prepared(context, 30);
       const asked = Array.from({ length: 40 }, (_, i) =>
         i % 2 === 0 ? semaphore.tryAcquire() : semaphore.tryAcquire(1, { waitMs: 1 }),
@@ -102,7 +102,7 @@ function describeSemaphore(context: Context): void {
       expect(await semaphore.availablePermits()).toBe(0);
     });
 
-    it('remembers an answer for long only until it has arrived', async () => {
+    it('keeps a remembered answer only briefly once it has arrived', async () => {
       const { raw, name, semaphore } = await prepared(context, 2);
       await semaphore.acquire();
       await semaphore.release();
@@ -134,7 +134,7 @@ function describeSemaphore(context: Context): void {
       expect(await raw.command('EXISTS', semaphore.name)).toBe(0);
     });
 
-    it('refuses what is unknown or out of range', async () => {
+    it('refuses unknown options and values out of range', async () => {
       const client = await context.client();
       const semaphore = client.getSemaphore(randomName());
       const wrong = { waitMs: -1 };
@@ -151,7 +151,7 @@ function describeSemaphore(context: Context): void {
   });
 
   describe('waiting', () => {
-    it('is woken when permits come back elsewhere', async () => {
+    it('is woken when another client releases permits', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const theirs = (await context.client()).getSemaphore(name);
       const waiter = semaphore.acquire(2);
@@ -162,7 +162,7 @@ function describeSemaphore(context: Context): void {
       expect(await stored(raw, name)).toBe(0);
     });
 
-    it('gets permits within waitMs, and false when it is over, not before', async () => {
+    it('gets permits within waitMs, and false when waitMs has passed, not before', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const { result, tookMs } = await timed(() => semaphore.tryAcquire(1, { waitMs: 150 }));
       expect(result).toBe(false);
@@ -179,7 +179,7 @@ function describeSemaphore(context: Context): void {
       await untilWaiting(raw, name, 0);
     });
 
-    it('wakes for permits that are added, and for those it is given at first', async () => {
+    it('is woken by permits that are added or first set', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const waiter = semaphore.acquire();
       await untilWaiting(raw, name);
@@ -194,7 +194,7 @@ function describeSemaphore(context: Context): void {
       expect((await timed(() => first)).tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('serves with one release all whom it suffices for, in every process', async () => {
+    it('one release serves all waiters for which it suffices, in every process', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const theirs = (await context.client()).getSemaphore(name);
       const waiters = [semaphore, theirs].flatMap((each) => [
@@ -209,7 +209,7 @@ function describeSemaphore(context: Context): void {
       expect(await stored(raw, name)).toBe(0);
     });
 
-    it('serves who wants few though others came before who want many', async () => {
+    it('serves small requests though larger ones arrived before', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const served: string[] = [];
       const many = semaphore.acquire(5).then(() => served.push('many'));
@@ -242,7 +242,7 @@ function describeSemaphore(context: Context): void {
       expect(await stored(raw, name)).toBe(4);
     });
 
-    it('is turned away when the client closes', async () => {
+    it('rejects when the client closes', async () => {
       const { client, raw, name, semaphore } = await prepared(context, 0);
       const waiter = semaphore.acquire();
       await untilWaiting(raw, name);
@@ -255,7 +255,7 @@ function describeSemaphore(context: Context): void {
   });
 
   describe('withPermit', () => {
-    it('never has more inside than there are permits, and as many as that', async () => {
+    it('never runs more work at once than there are permits, and as much as that', async () => {
       const { name, semaphore, raw } = await prepared(context, 3);
       const theirs = (await context.client()).getSemaphore(name);
       let [inside, most] = [0, 0];
@@ -273,7 +273,7 @@ function describeSemaphore(context: Context): void {
       expect(await stored(raw, name)).toBe(3);
     });
 
-    it('passes on what the work returns and throws, and gives back once either way', async () => {
+    it('returns the result or error of the work, and releases once either way', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
       expect(await semaphore.withPermit(() => semaphore.availablePermits(), { permits: 2 })).toBe(1);
       const why = new Error('of the work');
@@ -295,13 +295,13 @@ function describeSemaphore(context: Context): void {
       expect(await semaphore.availablePermits()).toBe(1);
     });
 
-    it('does not bring back a semaphore that is gone', async () => {
+    it('does not recreate a deleted semaphore', async () => {
       const { raw, name, semaphore } = await prepared(context, 1);
       await semaphore.withPermit(() => raw.command('DEL', name));
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('gives back when the client closes, and says so when the work is done', async () => {
+    it('releases when the client closes, and rejects with ClosedError or the error of the work', async () => {
       const { client, raw, name, semaphore } = await prepared(context, 2);
       const [entered, enteredToo, finish] = [gate(), gate(), gate()];
       const why = new Error('of the work');
@@ -336,7 +336,7 @@ function describeSemaphore(context: Context): void {
       expect((await timed(() => waiter)).tookMs).toBeLessThan(WELL_BEFORE_POLL_MS);
     });
 
-    it('publishes what wakes Java: the new total, and never one that would throw there', async () => {
+    it('publishes the new total, which wakes Java, and never a value that would throw there', async () => {
       const { raw, name, semaphore } = await prepared(context, 3);
       const listener = await context.raw();
       await listener.subscribe(channelOf(name));
@@ -353,7 +353,7 @@ function describeSemaphore(context: Context): void {
       expect(heard).toEqual(['2', '4', 'end']);
     });
 
-    it('leaves braces in a name as they are, and obeys a prefix', async () => {
+    it('keeps braces in a name, and applies a prefix', async () => {
       const raw = await context.raw();
       const name = `{${randomName()}}:pool`;
       const semaphore = (await context.client()).getSemaphore(name);

@@ -30,7 +30,7 @@ function describeWebLocks(context: Context): void {
       expect(shared.slice(0, 2)).toEqual(['shared', { mode: 'read', [shared[2] as string]: '1' }]);
     });
 
-    it('passes on what the callback throws, and has released by then', async () => {
+    it('rejects with the error of the callback after the release', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -82,7 +82,7 @@ function describeWebLocks(context: Context): void {
       expect(order).toEqual(['exclusive', 'shared']);
     });
 
-    it('a pending exclusive request holds shared ones back also when the one before it is aborted', async () => {
+    it('a pending exclusive request holds shared ones back also when the request before it is aborted', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -128,7 +128,7 @@ function describeWebLocks(context: Context): void {
       expect(free).toBe('exclusive');
     });
 
-    it('every request stands for itself: one inside another waits, and an abort ends that', async () => {
+    it('every request has its own owner: a nested request waits, and an abort ends the wait', async () => {
       const client = await context.client();
       const name = randomName();
       await client.locks.request(name, async (outer) => {
@@ -142,7 +142,7 @@ function describeWebLocks(context: Context): void {
       });
     });
 
-    it('an aborted signal is no request, and one that aborts later changes nothing', async () => {
+    it('an aborted signal makes no request, and an abort after the grant changes nothing', async () => {
       const client = await context.client();
       const name = randomName();
       const reason = new Error('too late');
@@ -204,7 +204,7 @@ function describeWebLocks(context: Context): void {
   });
 
   describe('steal', () => {
-    it('takes the lock from all who hold it; those of this client are told at once', async () => {
+    it("takes the lock from all holders; the signals of this client's holders abort at once", async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -231,7 +231,7 @@ function describeWebLocks(context: Context): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('passes requests of this client that wait, and they come in after it', async () => {
+    it('overtakes waiting requests of this client, which get the lock afterwards', async () => {
       const client = await context.client();
       const name = randomName();
       const order: string[] = [];
@@ -253,7 +253,7 @@ function describeWebLocks(context: Context): void {
   });
 
   describe('query', () => {
-    it('lists what this client holds and waits for, and who else holds those names', async () => {
+    it('lists the held and pending requests of this client, and other holders of those names', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const [mine, busy, foreign] = [randomName(), randomName(), randomName()];

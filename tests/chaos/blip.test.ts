@@ -10,7 +10,7 @@ import { FAULTS } from './support/unanswered.ts';
 
 describeWithProcess('a blip', () => {
   describe.each(FAULTS)('200 ms of $title', (fault) => {
-    it.each(EACH_WAY)('cost nobody the lock, with %s', async (way) => {
+    it.each(EACH_WAY)('cost no holder its lock, with %s', async (way) => {
       const place = await arena();
       const { server, proxy } = place;
       const name = randomName();

@@ -30,7 +30,7 @@ describeWithProcess('acknowledgements in a Cluster', () => {
   afterAll(() => cluster.close());
 
   it.each(CASES)(
-    '%s, replicas: %s: a replica that is frozen is missed in its own shard only',
+    '%s, replicas: %s: a frozen replica stops acquisitions in its own shard only',
     async (way, replicas) => {
       const client = await joinCluster(way, cluster, { ...OPTIONS, replicas });
       const [here, there] = cluster.nodes as [TestServer, TestServer];
@@ -53,33 +53,36 @@ describeWithProcess('acknowledgements in a Cluster', () => {
     },
   );
 
-  it.each(EACH_WAY)('%s: a slot that has moved is found, and acknowledged there', async (way) => {
-    const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1 });
-    const [here, there] = cluster.nodes as [TestServer, TestServer];
-    const name = await nameOn(cluster, here);
-    const slot = cluster.slotOf(name);
-    const lock = client.getLock(name);
-    await (await lock.lock()).unlock();
-    await cluster.moveSlot(slot, there);
-    onTestFinished(() => cluster.moveSlot(slot, here));
-    const [replica] = (await cluster.replicasOf(there)) as [TestServer];
+  it.each(EACH_WAY)(
+    '%s: the client finds a slot that has moved, and gets the acknowledgement there',
+    async (way) => {
+      const client = await joinCluster(way, cluster, { ...OPTIONS, replicas: 1 });
+      const [here, there] = cluster.nodes as [TestServer, TestServer];
+      const name = await nameOn(cluster, here);
+      const slot = cluster.slotOf(name);
+      const lock = client.getLock(name);
+      await (await lock.lock()).unlock();
+      await cluster.moveSlot(slot, there);
+      onTestFinished(() => cluster.moveSlot(slot, here));
+      const [replica] = (await cluster.replicasOf(there)) as [TestServer];
 
-    const hold = await lock.lock();
-    expect(await there.command('HGETALL', name)).toEqual([hold.owner, '1']);
-    const reader = await openRaw(replica.host, replica.port);
-    await reader.command('READONLY');
-    expect(await reader.command('HGETALL', name)).toEqual([hold.owner, '1']);
-    expect(await hold.unlock()).toBe(true);
+      const hold = await lock.lock();
+      expect(await there.command('HGETALL', name)).toEqual([hold.owner, '1']);
+      const reader = await openRaw(replica.host, replica.port);
+      await reader.command('READONLY');
+      expect(await reader.command('HGETALL', name)).toEqual([hold.owner, '1']);
+      expect(await hold.unlock()).toBe(true);
 
-    // And missed there.
-    await replica.pause();
-    onTestFinished(() => replica.resume());
-    await expect(lock.tryLock()).rejects.toMatchObject({ code: 'ERR_REPLICATION' });
-    await replica.resume();
-  });
+      // And missed there.
+      await replica.pause();
+      onTestFinished(() => replica.resume());
+      await expect(lock.tryLock()).rejects.toMatchObject({ code: 'ERR_REPLICATION' });
+      await replica.resume();
+    },
+  );
 
   it.each(CASES)(
-    '%s, replicas: %s: a slot that moves while it is asked for is granted once',
+    '%s, replicas: %s: a lock whose slot moves during the request is granted once',
     async (way, replicas) => {
       const client = await joinCluster(way, cluster, { ...OPTIONS, replicas, commandTimeoutMs: 10_000 });
       const [here, there] = cluster.nodes as [TestServer, TestServer];

@@ -11,7 +11,7 @@ const CHILD = fileURLToPath(new URL('./children/closes-cluster.ts', import.meta.
 const ENDS_WITHIN_MS = 10_000;
 
 describeWithProcess('a client of a Cluster', () => {
-  it('that is closed while it asks who has which slots lets its process end', async () => {
+  it('that is closed while it asks for the slots lets its process end', async () => {
     const { addresses } = await sharedCluster();
     const child = spawnChild(CHILD, { args: [JSON.stringify(addresses)] });
     await firstWord(child, ({ connected }) => connected === true);

@@ -74,7 +74,7 @@ describeWithProcess('a replica of a Cluster takes over', () => {
 
   describe.each<FailoverKind>(['graceful', 'force', 'takeover'])('%s', (kind) => {
     it(
-      'what was replicated stays with its holder, in every mode, with the guard and without',
+      'replicated locks stay with their holders, in every mode, with the guard and without',
       async () => {
         const primary = await cluster.primaryOf(0);
         await whenAcknowledging(primary, 1);
@@ -103,7 +103,7 @@ describeWithProcess('a replica of a Cluster takes over', () => {
 
   describe.each<FailoverKind>(['force', 'takeover'])('%s, before the lock was replicated', (kind) => {
     it(
-      'without the guard it is granted twice, by default too where no replica was left, with it it stays with its holder',
+      'without the guard the lock is granted twice, by default too if no replica was left, and with it the lock stays with its holder',
       async () => {
         const primary = await cluster.primaryOf(0);
         const [plain, guarded] = [await pairs(primary, UNAWARE), await pairs(primary, GUARDED)];
@@ -133,7 +133,7 @@ describeWithProcess('a replica of a Cluster takes over', () => {
   });
 
   it(
-    'killed before the lock was replicated: granted twice without the guard, kept with it',
+    'killed before the lock was replicated: the lock is granted twice without the guard, and kept with it',
     async () => {
       const primary = await cluster.primaryOf(0);
       const [plain, guarded] = [await pairs(primary, UNAWARE), await pairs(primary, PATIENT)];
@@ -151,7 +151,7 @@ describeWithProcess('a replica of a Cluster takes over', () => {
 
 describeWithProcess('a primary of a Cluster restarts without its data', () => {
   it(
-    'granted twice without the guard, by default too, and kept with it',
+    'the lock is granted twice without the guard, by default too, and kept with it',
     async () => {
       // No replica is there to take over before it is back.
       const cluster = await ownCluster({ replicasEach: 0 });

@@ -42,7 +42,7 @@ async function asleep({ proxy, latch }: Stage, waitMs?: number) {
 
 describeWithProcess('count-down latch: the reply is lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of counting down: it counts once', async () => {
+    it('of countDown(): the call counts once', async () => {
       const { server, proxy, name, latch } = await stage(way, 3);
       const swallowed = proxy.swallowReply(COUNT_DOWN);
       await latch.countDown();
@@ -50,7 +50,7 @@ describeWithProcess('count-down latch: the reply is lost after execution', () =>
       expect(await countOn(server, name)).toBe(2);
     });
 
-    it('of the last count: the latch that follows is not counted down', async () => {
+    it('of the last countDown(): the next latch is not counted down', async () => {
       const { server, proxy, name, latch } = await stage(way, 1);
       const swallowed = proxy.swallowReply(COUNT_DOWN);
       const counted = latch.countDown();
@@ -60,7 +60,7 @@ describeWithProcess('count-down latch: the reply is lost after execution', () =>
       expect(await countOn(server, name)).toBe(5);
     });
 
-    it('of closing and of deleting: each answers what it did, and does it once', async () => {
+    it('of trySetCount() and delete(): each takes effect once and gives the first answer', async () => {
       const { server, proxy, name, latch } = await stage(way, 1);
       const removed = proxy.swallowReply(runs(scripts.countDownLatchDelete));
       const deleting = latch.delete();
@@ -75,7 +75,7 @@ describeWithProcess('count-down latch: the reply is lost after execution', () =>
       expect(await countOn(server, name)).toBe(4);
     });
 
-    it('of a look: it looks again', async () => {
+    it('of a read: the waiter reads again', async () => {
       const { proxy, latch, server, name } = await stage(way, 1);
       await server.command('DEL', name);
       const swallowed = proxy.swallowReply(LOOK);
@@ -83,7 +83,7 @@ describeWithProcess('count-down latch: the reply is lost after execution', () =>
       await swallowed;
     });
 
-    it('and none comes in time: the caller is told, and it counts once in the end', async () => {
+    it('and no answer arrives in time: the call rejects, and counts once in the end', async () => {
       const { server, proxy, name, latch } = await stage(way, 3, COMMAND_TIMEOUT_MS);
       const swallowed = proxy.swallowReply(COUNT_DOWN, { after: 'silence' });
       const counted = await timed(latch.countDown());
@@ -97,7 +97,7 @@ describeWithProcess('count-down latch: the reply is lost after execution', () =>
       expect(await countOn(server, name)).toBe(2);
     });
 
-    it('and the server cannot be reached: it counts when it can', async () => {
+    it('and the server cannot be reached: the call counts when the server is back', async () => {
       const { server, proxy, name, latch } = await stage(way, 3, COMMAND_TIMEOUT_MS);
       await latch.getCount();
       proxy.blackhole();
@@ -109,8 +109,8 @@ describeWithProcess('count-down latch: the reply is lost after execution', () =>
   });
 });
 
-describeWithProcess('count-down latch: nobody waits at an open latch', () => {
-  it('that no message told of: it is seen at the poll', async () => {
+describeWithProcess('count-down latch: no waiter waits at an open latch', () => {
+  it('that opened without a message: the poll finds it', async () => {
     const opened = await stage('Holdfast.connect', 1);
     const { waiting } = await asleep(opened);
     await opened.server.command('DEL', opened.name);
@@ -120,7 +120,7 @@ describeWithProcess('count-down latch: nobody waits at an open latch', () => {
     expect(tookMs).toBeLessThan(LATEST_POLL_MS + SLACK_MS);
   });
 
-  it('when its time is over before the next poll', async () => {
+  it('when its wait ends before the next poll', async () => {
     const opened = await stage('Holdfast.connect', 1);
     const { waiting } = await asleep(opened, 1_500);
     await opened.server.command('DEL', opened.name);
@@ -130,7 +130,7 @@ describeWithProcess('count-down latch: nobody waits at an open latch', () => {
     expect(tookMs).toBeLessThan(1_500 + SLACK_MS);
   });
 
-  it('whose opening passed while the subscription was broken', async () => {
+  it('that opened while the subscription was broken', async () => {
     const place = await stage('Holdfast.connect', 1);
     const { server, name, latch } = place;
     const waiting = timed(latch.await());

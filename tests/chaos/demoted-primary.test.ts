@@ -128,7 +128,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
     }
 
     it(
-      'what is held is kept, with its counts, tokens and permits',
+      'holds are kept, with their counts, tokens and permits',
       async () => {
         const office = await Office.open();
         const client = await office.client(way);
@@ -160,7 +160,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
     );
 
     it(
-      'under load: nobody is let in twice, tokens rise, permits are conserved',
+      'under load: no lock is granted twice, tokens rise, permits are conserved',
       async () => {
         const office = await Office.open();
         const clients = await Promise.all(Array.from({ length: 4 }, () => office.client(way)));
@@ -181,7 +181,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
     );
 
     it(
-      'with the guard, what is held is kept, and nobody else is in before it is given back',
+      'with the guard, holds are kept, and no other owner gets a lock before its release',
       async () => {
         const office = await Office.open();
         await settle(office.primary);
@@ -208,7 +208,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
     );
 
     it(
-      'acknowledgements are asked for on the new primary',
+      'the client asks the new primary for acknowledgements',
       async () => {
         const office = await Office.open();
         const client = await office.client(way, { ...OPTIONS, replicas: 1 });
@@ -226,7 +226,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
   });
 
   it.each(EACH_WAY)(
-    'auto, %s: while replicas are waited for: what no replica has is not granted, and they are asked on',
+    'auto, %s: during a wait for replicas: a lock without an acknowledgement is not granted, and later grants ask replicas too',
     async (way) => {
       const office = await Office.open();
       const client = await office.client(way, { ...OPTIONS, replicas: 'auto' });
@@ -260,7 +260,7 @@ describeWithProcess('a primary is demoted under its clients', () => {
   );
 
   it.each(EACH_WAY)(
-    '%s: after replicas did not answer: that it has none now does not count',
+    "%s: after replicas did not answer: the demoted primary's count of zero does not matter",
     async (way) => {
       // By themselves the libraries stay with the old primary, and in vain.
       const follows = way === 'Holdfast.connect';

@@ -12,9 +12,9 @@ import { runs } from './support/requests.ts';
 const OPTIONS = { commandTimeoutMs: 2_000 };
 
 describeWithProcess(
-  'a call whose first attempts could not be sent, and whose last one ran without an answer',
+  'a call whose first attempts were not sent, and whose last attempt ran without an answer',
   () => {
-    it('a release of a semaphore is not said to have failed, and counts once', async () => {
+    it('a release of a semaphore is not reported as failed, and counts once', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       await server.command('SET', name, 4);
@@ -33,7 +33,7 @@ describeWithProcess(
       expect(await server.command('GET', name)).toBe('5');
     });
 
-    it('an unlock is not said to have failed', async () => {
+    it('an unlock is not reported as failed', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const client = await join('Holdfast.connect', proxy, OPTIONS);

@@ -48,9 +48,9 @@ async function freed(server: TestServer, name: string): Promise<void> {
   await eventually(async () => expect(await server.command('EXISTS', name)).toBe(0), { withinMs: 10_000 });
 }
 
-describeWithProcess('a lease that was given without an answer, when the known one is over', () => {
+describeWithProcess('a lease granted without an answer, when the known lease ends', () => {
   describe.each(LOCKS)('of $title', (kind) => {
-    it('by extend: is given back', async () => {
+    it('by extend: is released', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const hold = await kind
@@ -64,7 +64,7 @@ describeWithProcess('a lease that was given without an answer, when the known on
       await freed(server, name);
     });
 
-    it('by a re-entry: is given back', async () => {
+    it('by a re-entry: is released', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const client = await join('Holdfast.connect', proxy, OPTIONS);
@@ -80,7 +80,7 @@ describeWithProcess('a lease that was given without an answer, when the known on
     });
   });
 
-  it('of a holder that cannot reach the server: the release is repeated for as long as the lease may stand', async () => {
+  it('of a holder that cannot reach the server: the client repeats the release while the lease may last', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const lock = (await join('Holdfast.connect', proxy, OPTIONS)).getLock(name);
@@ -97,57 +97,54 @@ describeWithProcess('a lease that was given without an answer, when the known on
   });
 });
 
-describeWithProcess(
-  'a permit whose lease was changed without an answer, when the shorter of both is over',
-  () => {
-    const update = runs(scripts.permitSemaphoreUpdateLease);
+describeWithProcess('a permit whose lease was changed without an answer, when the shorter lease ends', () => {
+  const update = runs(scripts.permitSemaphoreUpdateLease);
 
-    async function stage(leaseMs: number) {
-      const { server, proxy } = await arena();
-      const name = randomName();
-      const semaphore = (await join('Holdfast.connect', proxy, OPTIONS)).getPermitExpirableSemaphore(name);
-      await semaphore.trySetPermits(1);
-      const permit = await semaphore.acquire({ leaseMs });
-      const told = aborted(permit.signal);
-      const isFree = () =>
-        eventually(async () => expect(await server.command('GET', name)).toBe('1'), { withinMs: 10_000 });
-      return { server, proxy, name, semaphore, permit, told, isFree };
-    }
+  async function stage(leaseMs: number) {
+    const { server, proxy } = await arena();
+    const name = randomName();
+    const semaphore = (await join('Holdfast.connect', proxy, OPTIONS)).getPermitExpirableSemaphore(name);
+    await semaphore.trySetPermits(1);
+    const permit = await semaphore.acquire({ leaseMs });
+    const told = aborted(permit.signal);
+    const isFree = () =>
+      eventually(async () => expect(await server.command('GET', name)).toBe('1'), { withinMs: 10_000 });
+    return { server, proxy, name, semaphore, permit, told, isFree };
+  }
 
-    it.each([
-      { title: 'made longer', leaseMs: LEASE_MS, updateMs: LONG_MS },
-      { title: 'made permanent', leaseMs: LEASE_MS, updateMs: Number.POSITIVE_INFINITY },
-    ])('$title: is given back', async ({ leaseMs, updateMs }) => {
-      const { proxy, semaphore, permit, told, isFree } = await stage(leaseMs);
-      await unanswered(proxy, update, () => semaphore.updateLease(permit.id, updateMs));
-      expect((await told).value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
-      await proxy.heal();
-      await isFree();
-    });
+  it.each([
+    { title: 'made longer', leaseMs: LEASE_MS, updateMs: LONG_MS },
+    { title: 'made permanent', leaseMs: LEASE_MS, updateMs: Number.POSITIVE_INFINITY },
+  ])('$title: is released', async ({ leaseMs, updateMs }) => {
+    const { proxy, semaphore, permit, told, isFree } = await stage(leaseMs);
+    await unanswered(proxy, update, () => semaphore.updateLease(permit.id, updateMs));
+    expect((await told).value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
+    await proxy.heal();
+    await isFree();
+  });
 
-    it.each([
-      { title: 'to be cut short', leaseMs: LONG_MS },
-      { title: 'to be permanent no more', leaseMs: Number.POSITIVE_INFINITY },
-    ])('$title, and never was: is given back', async ({ leaseMs }) => {
-      const { proxy, semaphore, permit, told, isFree } = await stage(leaseMs);
-      proxy.blackhole();
-      const asked = semaphore.updateLease(permit.id, LEASE_MS);
-      await expect(asked).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
-      expect((await told).value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
-      await proxy.heal();
-      await isFree();
-    });
+  it.each([
+    { title: 'to be cut short', leaseMs: LONG_MS },
+    { title: 'to be permanent no more', leaseMs: Number.POSITIVE_INFINITY },
+  ])('$title, and never was: is released', async ({ leaseMs }) => {
+    const { proxy, semaphore, permit, told, isFree } = await stage(leaseMs);
+    proxy.blackhole();
+    const asked = semaphore.updateLease(permit.id, LEASE_MS);
+    await expect(asked).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    expect((await told).value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
+    await proxy.heal();
+    await isFree();
+  });
 
-    it('and was changed by another client after that was answered: is left to that client', async () => {
-      const { server, name, semaphore, permit, told } = await stage(LONG_MS);
-      expect(await semaphore.updateLease(permit.id, LEASE_MS)).toBe(true);
-      const theirs = (await join('Holdfast.connect', server)).getPermitExpirableSemaphore(name);
-      expect(await theirs.updateLease(permit.id, LONG_MS)).toBe(true);
-      expect((await told).value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
-      const until = performance.now() + LEASE_MS;
-      await eventually(() => performance.now() > until);
-      expect(await theirs.getLeaseMs(permit.id)).toBeGreaterThan(LEASE_MS);
-      expect(await theirs.tryRelease(permit.id)).toBe(true);
-    });
-  },
-);
+  it('and then changed by another client: is left to that client', async () => {
+    const { server, name, semaphore, permit, told } = await stage(LONG_MS);
+    expect(await semaphore.updateLease(permit.id, LEASE_MS)).toBe(true);
+    const theirs = (await join('Holdfast.connect', server)).getPermitExpirableSemaphore(name);
+    expect(await theirs.updateLease(permit.id, LONG_MS)).toBe(true);
+    expect((await told).value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'expired' });
+    const until = performance.now() + LEASE_MS;
+    await eventually(() => performance.now() > until);
+    expect(await theirs.getLeaseMs(permit.id)).toBeGreaterThan(LEASE_MS);
+    expect(await theirs.tryRelease(permit.id)).toBe(true);
+  });
+});

@@ -73,7 +73,7 @@ async function enter(lock: Lock): Promise<Window> {
 
 describeWithProcess('the primary dies before the lock is replicated', () => {
   describe.each(KINDS)('$title', ({ get, ask = get }) => {
-    it('without the guard, is granted twice', async () => {
+    it('without the guard, the lock is granted twice', async () => {
       const staged = await stage();
       const [a, b] = [await staged.client(UNGUARDED), await staged.client(UNGUARDED)];
       const name = randomName('failover');
@@ -88,7 +88,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
       second.assertHeld();
     });
 
-    it('with the guard, stays with its holder, who does not notice, and the stranger waits', async () => {
+    it('with the guard, the lock stays with its holder without an event, and another owner waits', async () => {
       const staged = await stage();
       const [a, b] = [await staged.client(GUARDED), await staged.client(GUARDED)];
       const events = listenTo(a);
@@ -113,7 +113,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     });
   });
 
-  it('by default, a replica that had left is not missed: without the guard, is granted twice', async () => {
+  it('by default, a replica that had left is not required: without the guard, the lock is granted twice', async () => {
     const staged = await stage();
     const { options } = BY_DEFAULT;
     const [a, b] = [await staged.client(options), await staged.client(options)];
@@ -127,7 +127,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     second.assertHeld();
   });
 
-  it('with the guard, a hold that ends before it could come back ends as one that was held', async () => {
+  it('with the guard, a hold released before its reclaim counts as held until then', async () => {
     const staged = await stage();
     const client = await staged.client(GUARDED);
     const lock = client.getLock(randomName('failover'));
@@ -138,7 +138,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     expect(await lock.isLocked()).toBe(false);
   });
 
-  it('with the guard, a hold with a lease of its own comes back with what is left of it', async () => {
+  it('with the guard, the client reclaims a hold with leaseMs for the rest of its lease', async () => {
     const staged = await stage();
     const client = await staged.client(GUARDED);
     const lock = client.getLock(randomName('failover'));
@@ -154,7 +154,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     expect(await hold.unlock()).toBe(true);
   });
 
-  it('with the guard, an entry comes back with its count, and a token with its number', async () => {
+  it('with the guard, the client reclaims a re-entered hold with its count, and a fenced hold with its token', async () => {
     const staged = await stage();
     const client = await staged.client(GUARDED);
     const lock = client.getFencedLock(randomName('failover'));
@@ -172,7 +172,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     expect(await staged.promoted.command('EXISTS', lock.name)).toBe(0);
   });
 
-  it('with the guard, readers come back beside each other, each with its entries', async () => {
+  it('with the guard, several readers reclaim their holds, each with its entries', async () => {
     const staged = await stage();
     const [client, other] = [await staged.client(GUARDED), await staged.client(GUARDED)];
     const name = randomName('failover');
@@ -194,7 +194,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     expect(await staged.promoted.command('EXISTS', name, ...entries)).toBe(0);
   });
 
-  it('with the guard, a writer who reads as well comes back as both, and goes on as a reader', async () => {
+  it('with the guard, a writer that also reads reclaims both holds, and keeps reading after its write unlock', async () => {
     const staged = await stage();
     const [client, stranger] = [await staged.client(GUARDED), await staged.client(GUARDED)];
     const name = randomName('failover');
@@ -217,7 +217,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     expect(await staged.promoted.command('EXISTS', name)).toBe(0);
   });
 
-  it('with the guard, a fair holder that still waits on the replica leaves the queue, and the next is called', async () => {
+  it('with the guard, a fair holder that is still queued on the replica leaves the queue, and the next waiter is woken', async () => {
     const staged = await stage();
     const clients = [
       await staged.client(GUARDED),
@@ -255,7 +255,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     expect(await second.unlock()).toBe(true);
   });
 
-  it('with the guard, who finds an older hold in its place is told', async () => {
+  it('with the guard, the signal of a holder aborts if the new primary has an older hold in its place', async () => {
     const staged = await stage();
     const client = await staged.client(GUARDED);
     const lock = client.getLock(randomName('failover'));
@@ -273,7 +273,7 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
 });
 
 describeWithProcess('the primary dies when a replica has the lock', () => {
-  it.each(MODES)('$mode: it is still there when that one takes over', async ({ options }) => {
+  it.each(MODES)('$mode: the lock is still held when that replica takes over', async ({ options }) => {
     const staged = await stage();
     await whenAcknowledging(staged.primary, 1);
     const [a, b] = [await staged.client(options), await staged.client(options)];
@@ -303,14 +303,17 @@ describeWithProcess('the primary dies when a replica has the lock', () => {
       return { hold, lock: b.getLock(name) };
     };
 
-    it.each(ACKNOWLEDGED_MODES)('$mode: it was waited for, and has the lock', async ({ options }) => {
-      const { hold, lock } = await takenAtLast(options);
-      expect(await lock.tryLock()).toBeNull();
-      hold.assertHeld();
-      expect(await hold.unlock()).toBe(true);
-    });
+    it.each(ACKNOWLEDGED_MODES)(
+      '$mode: the grant waited for the replica, which has the lock',
+      async ({ options }) => {
+        const { hold, lock } = await takenAtLast(options);
+        expect(await lock.tryLock()).toBeNull();
+        hold.assertHeld();
+        expect(await hold.unlock()).toBe(true);
+      },
+    );
 
-    it('without the guard, where nobody waits for it, is granted twice', async () => {
+    it('without the guard, if the grant does not wait for the replica, the lock is granted twice', async () => {
       const { hold, lock } = await takenAtLast(UNGUARDED);
       const second = await take(lock);
       hold.assertHeld();
@@ -319,7 +322,7 @@ describeWithProcess('the primary dies when a replica has the lock', () => {
   });
 
   it.each(UNGUARDED_MODES)(
-    '$mode: when another one takes over, without the guard it is granted twice',
+    '$mode: when another replica takes over, without the guard the lock is granted twice',
     async ({ options }) => {
       const staged = await stage(2);
       await whenAcknowledging(staged.primary, 2);
@@ -334,7 +337,7 @@ describeWithProcess('the primary dies when a replica has the lock', () => {
     },
   );
 
-  it('and its renewals reach none for a lease: without the guard, is granted twice, whatever is asked of replicas', async () => {
+  it('and its renewals reach no replica for a lease: without the guard, the lock is granted twice, in every mode', async () => {
     const staged = await stage(2);
     await whenAcknowledging(staged.primary, 2);
     const holds = await Promise.all(
@@ -388,7 +391,7 @@ describeWithProcess('a server restarts and has forgotten the lock', () => {
 
   const UNPROTECTED = FORGETFUL.flatMap((how) => UNGUARDED_MODES.map((mode) => ({ ...how, ...mode })));
 
-  it.each(UNPROTECTED)('$title, $mode: without the guard it is granted twice', async (how) => {
+  it.each(UNPROTECTED)('$title, $mode: without the guard the lock is granted twice', async (how) => {
     const { server, way } = await restartStage(how.args, how.needs);
     const [a, b] = [
       await join('Holdfast.connect', way.proxy, how.options),
@@ -405,7 +408,7 @@ describeWithProcess('a server restarts and has forgotten the lock', () => {
     second.assertHeld();
   });
 
-  it.each(FORGETFUL)('$title: with the guard it stays with its holder', async (how) => {
+  it.each(FORGETFUL)('$title: with the guard the lock stays with its holder', async (how) => {
     const { server, way } = await restartStage(how.args);
     const [a, b] = [
       await join('Holdfast.connect', way.proxy, GUARDED),

@@ -114,41 +114,44 @@ describeWithProcess('fair waiters during the grace of the guard', () => {
   it.each([
     ['a promotion', promotion],
     ['a restart', restart],
-  ])('after %s keep their order while three withdraw; only the dead head loses its place', async (_, how) => {
-    const change = await how();
-    const { before, after } = change;
-    const name = randomName('grace');
-    const [one, other] = [await change.client(), await change.client()];
-    const hold = await one.getFairLock(name).lock();
-    const waiters = new Waiters(name);
-    const dead = spawnChild(CHILD, { args: [before.url, name, '1', JSON.stringify(OPTIONS)] });
-    await eventually(async () => expect(await waiters.queueOn(before)).toHaveLength(1), {
-      withinMs: 15_000,
-    });
-    for (const title of ['W1', 'W2']) await waiters.join(other, title, before);
-    const withdrawals = [
-      await waiters.joinToLeave(one, before),
-      await waiters.joinToLeave(other, before),
-      await waiters.joinToLeave(other, before),
-    ];
-    for (const title of ['W3', 'W4']) await waiters.join(one, title, before);
-    const [, ...living] = await waiters.queueOn(before);
-    dead.kill('SIGKILL');
-    await dead.exited;
-    await change.happen();
-    const from = performance.now();
-    expect(await hold.unlock()).toBe(true);
+  ])(
+    'after %s keep their order while three of them withdraw; only the dead head loses its place',
+    async (_, how) => {
+      const change = await how();
+      const { before, after } = change;
+      const name = randomName('grace');
+      const [one, other] = [await change.client(), await change.client()];
+      const hold = await one.getFairLock(name).lock();
+      const waiters = new Waiters(name);
+      const dead = spawnChild(CHILD, { args: [before.url, name, '1', JSON.stringify(OPTIONS)] });
+      await eventually(async () => expect(await waiters.queueOn(before)).toHaveLength(1), {
+        withinMs: 15_000,
+      });
+      for (const title of ['W1', 'W2']) await waiters.join(other, title, before);
+      const withdrawals = [
+        await waiters.joinToLeave(one, before),
+        await waiters.joinToLeave(other, before),
+        await waiters.joinToLeave(other, before),
+      ];
+      for (const title of ['W3', 'W4']) await waiters.join(one, title, before);
+      const [, ...living] = await waiters.queueOn(before);
+      dead.kill('SIGKILL');
+      await dead.exited;
+      await change.happen();
+      const from = performance.now();
+      expect(await hold.unlock()).toBe(true);
 
-    for (const [index, withdraw] of withdrawals.entries()) {
-      await past(from + (1 + 0.6 * index) * SILENT_MS);
-      await withdraw(after);
-    }
-    expect(await waiters.queueOn(after)).toEqual([living[0], living[1], living[5], living[6]]);
-    expect(waiters.served).toEqual([]);
-    expect(await waiters.allServed()).toEqual(['W1', 'W2', 'W3', 'W4']);
-  });
+      for (const [index, withdraw] of withdrawals.entries()) {
+        await past(from + (1 + 0.6 * index) * SILENT_MS);
+        await withdraw(after);
+      }
+      expect(await waiters.queueOn(after)).toEqual([living[0], living[1], living[5], living[6]]);
+      expect(waiters.served).toEqual([]);
+      expect(await waiters.allServed()).toEqual(['W1', 'W2', 'W3', 'W4']);
+    },
+  );
 
-  it('join in their order, and are let in by it', async () => {
+  it('join in order, and are served in that order', async () => {
     const change = await promotion();
     const { before, after } = change;
     const name = randomName('grace');

@@ -67,7 +67,7 @@ async function traces(server: TestServer, name: string): Promise<string[]> {
 
 describeWithProcess('the fair lock, with a reply lost', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of a join: it has one place, in its order', async () => {
+    it('of a join: the waiter has one place, in order', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const others = await join('Holdfast.connect', server);
@@ -88,7 +88,7 @@ describeWithProcess('the fair lock, with a reply lost', () => {
       expect(await traces(server, name)).toEqual([]);
     });
 
-    it('of the grant: it is held once and freed by one unlock', async () => {
+    it('of the grant: the lock is held once and freed by one unlock', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const others = await join('Holdfast.connect', server);
@@ -106,7 +106,7 @@ describeWithProcess('the fair lock, with a reply lost', () => {
       expect(await traces(server, name)).toEqual([]);
     });
 
-    it('of a release: it is released once, and the next one stays', async () => {
+    it('of a release: the lock is released once, and the next holder keeps it', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const hold = await (await join(way, proxy)).getFairLock(name).lock();
@@ -120,7 +120,7 @@ describeWithProcess('the fair lock, with a reply lost', () => {
       expect(await theirs.unlock()).toBe(true);
     });
 
-    it('of leaving the queue: those behind get the wait back once', async () => {
+    it('of leaving the queue: the waiters behind get the wait back once', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       await (await join('Holdfast.connect', server)).getFairLock(name).lock();
@@ -147,7 +147,7 @@ describeWithProcess('the fair lock, with a reply lost', () => {
       );
     });
 
-    it('because the connection broke: a join that was given up and runs late takes no place', async () => {
+    it('because the connection broke: an abandoned join that runs late takes no place', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const others = await join('Holdfast.connect', server);
@@ -173,8 +173,8 @@ describeWithProcess('the fair lock, with a reply lost', () => {
   });
 });
 
-describeWithProcess('the fair lock, with a waiter gone', () => {
-  it('killed at the head while the lock is free: the next gets in after its silence', async () => {
+describeWithProcess('the fair lock, with a dead waiter', () => {
+  it('killed at the head while the lock is free: the next waiter gets the lock once the head counts as dead', async () => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server, IMPATIENT);
@@ -197,7 +197,7 @@ describeWithProcess('the fair lock, with a waiter gone', () => {
     expect(await traces(server, name)).toEqual([]);
   });
 
-  it('killed at the head, with nothing set: the next gets in within seconds, not minutes', async () => {
+  it('killed at the head, with default settings: the next waiter gets the lock within seconds, not minutes', async () => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server);
@@ -217,7 +217,7 @@ describeWithProcess('the fair lock, with a waiter gone', () => {
     await (await next).unlock();
   });
 
-  it('killed behind a living waiter of Redisson’s: that one keeps its place', async () => {
+  it('killed behind a living waiter of Redisson: the living waiter keeps its place', async () => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server, IMPATIENT);
@@ -241,7 +241,7 @@ describeWithProcess('the fair lock, with a waiter gone', () => {
     expect(await traces(server, name)).toEqual([name]);
   });
 
-  it('cut off for longer than it may be silent: others pass, and back again it queues up anew', async () => {
+  it('cut off for longer than its allowed silence: others pass, and the waiter queues again afterwards', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const others = await join('Holdfast.connect', server, IMPATIENT);
@@ -261,22 +261,25 @@ describeWithProcess('the fair lock, with a waiter gone', () => {
   });
 });
 
-describeWithProcess('the fair lock, unheard', () => {
-  it.each(EACH_WAY)('by a head whose subscription is half open: the poll finds it, with %s', async (way) => {
-    const { server, proxy } = await arena();
-    const name = randomName();
-    const hold = await (await join('Holdfast.connect', server)).getFairLock(name).lock();
-    const waiting = (await join(way, proxy, IMPATIENT)).getFairLock(name).lock();
-    await queued(server, name, 1);
-    proxy.blackholeWhere(/^SUBSCRIBE/);
-    const entering = timed(waiting);
-    await hold.unlock();
-    const { tookMs, value } = await entering;
-    expect(value).toMatchObject({ name });
-    expect(tookMs).toBeLessThan(LATEST_POLL_MS + SLACK_MS);
-  });
+describeWithProcess('the fair lock, without messages', () => {
+  it.each(EACH_WAY)(
+    'for a head whose subscription is half open: its poll finds the free lock, with %s',
+    async (way) => {
+      const { server, proxy } = await arena();
+      const name = randomName();
+      const hold = await (await join('Holdfast.connect', server)).getFairLock(name).lock();
+      const waiting = (await join(way, proxy, IMPATIENT)).getFairLock(name).lock();
+      await queued(server, name, 1);
+      proxy.blackholeWhere(/^SUBSCRIBE/);
+      const entering = timed(waiting);
+      await hold.unlock();
+      const { tookMs, value } = await entering;
+      expect(value).toMatchObject({ name });
+      expect(tookMs).toBeLessThan(LATEST_POLL_MS + SLACK_MS);
+    },
+  );
 
-  it('while the server stands still: everybody keeps the place it had', async () => {
+  it('while the server stands still: every waiter keeps its place', async () => {
     const { server } = await arena();
     const name = randomName();
     const clients = [1, 2, 3].map(() => join('Holdfast.connect', server, IMPATIENT));

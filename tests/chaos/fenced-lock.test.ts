@@ -43,7 +43,7 @@ async function serverMicros(server: TestServer): Promise<number> {
 
 describeWithProcess('reply lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of an acquire: one token, and the hold has it', async () => {
+    it('of an acquire: the hold has the one token', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const before = await visit(await join('Holdfast.connect', server), name);
@@ -60,7 +60,7 @@ describeWithProcess('reply lost after execution', () => {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('of a write into a register: written once, and the next one follows', async () => {
+    it('of a write into a register: the value is written once, and the next write follows', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const register = (await join(way, proxy)).getFencedRegister(name);
@@ -117,40 +117,43 @@ const LOSSES: readonly Loss[] = [
 ];
 
 describeWithProcess('the server loses data', () => {
-  it.each(LOSSES)('$title between holds: tokens rise, a counter falls', async ({ args, prepare }) => {
-    const { server } = await arena(args === undefined ? {} : { args });
-    const name = randomName();
-    const counting = await patchedClient(server, fencedLockAcquire, [
-      'math.max(last + 1, micros)',
-      'last + 1',
-    ]);
-    const ours = await join('Holdfast.connect', server);
-    const tokens: number[] = [];
-    const counted: number[] = [];
-    const visits = async (client: Holdfast, counter: Holdfast) => {
-      for (let i = 0; i < 3; i += 1) {
-        tokens.push(await visit(client, name));
-        counted.push(await visit(counter, 'counted'));
-        await server.command('INCR', 'counter');
-      }
-    };
-    await visits(ours, counting);
-    const lose = await prepare(server);
-    await visits(ours, counting);
-    const stored = [tokens.at(-1), counted.at(-1), await server.command('GET', 'counter')];
-    await lose();
-    const counter = Number(await server.command('INCR', 'counter'));
-    expect(counter).toBeLessThan(Number(stored[2]));
-    const again = await join('Holdfast.connect', server);
-    expect(await again.getFencedLock(name).getToken()).toBeLessThan(Number(stored[0]));
-    tokens.push(await visit(again, name));
-    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
-    // What counts from the last token, as Redisson does, gives tokens a second time.
-    await eventually(async () => counted.push(await visit(counting, 'counted')));
-    expect(counted.at(-1)).toBeLessThanOrEqual(Number(stored[1]));
-  });
+  it.each(LOSSES)(
+    '$title between holds: tokens rise where a plain counter falls',
+    async ({ args, prepare }) => {
+      const { server } = await arena(args === undefined ? {} : { args });
+      const name = randomName();
+      const counting = await patchedClient(server, fencedLockAcquire, [
+        'math.max(last + 1, micros)',
+        'last + 1',
+      ]);
+      const ours = await join('Holdfast.connect', server);
+      const tokens: number[] = [];
+      const counted: number[] = [];
+      const visits = async (client: Holdfast, counter: Holdfast) => {
+        for (let i = 0; i < 3; i += 1) {
+          tokens.push(await visit(client, name));
+          counted.push(await visit(counter, 'counted'));
+          await server.command('INCR', 'counter');
+        }
+      };
+      await visits(ours, counting);
+      const lose = await prepare(server);
+      await visits(ours, counting);
+      const stored = [tokens.at(-1), counted.at(-1), await server.command('GET', 'counter')];
+      await lose();
+      const counter = Number(await server.command('INCR', 'counter'));
+      expect(counter).toBeLessThan(Number(stored[2]));
+      const again = await join('Holdfast.connect', server);
+      expect(await again.getFencedLock(name).getToken()).toBeLessThan(Number(stored[0]));
+      tokens.push(await visit(again, name));
+      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+      // What counts from the last token, as Redisson does, gives tokens a second time.
+      await eventually(async () => counted.push(await visit(counting, 'counted')));
+      expect(counted.at(-1)).toBeLessThanOrEqual(Number(stored[1]));
+    },
+  );
 
-  it('FLUSHALL during a hold: who comes next has a higher token, and the first one cannot write', async () => {
+  it('FLUSHALL during a hold: the next holder has a higher token, and the first holder cannot write', async () => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server, { watchdogMs: 1_500 });
@@ -171,7 +174,7 @@ describeWithProcess('the server loses data', () => {
 
 describeWithProcess('the wall clock of the server', () => {
   describe.skipIf(!CAN_SHIFT)('moved by a shim', () => {
-    it('−100 s: tokens rise by counting where the clock alone would fall', async () => {
+    it('−100 s: tokens rise by counting where the clock alone would make them fall', async () => {
       const { server, shift } = await shiftableServer();
       const name = randomName();
       const client = await join('Holdfast.connect', server);
@@ -190,7 +193,7 @@ describeWithProcess('the wall clock of the server', () => {
       expect(await visit(client, name)).toBeGreaterThan(before + 2);
     });
 
-    it('+40 s and back: tokens go on from the one that was ahead', async () => {
+    it('+40 s and back: tokens continue from the highest token', async () => {
       const { server, shift } = await shiftableServer();
       const name = randomName();
       const client = await join('Holdfast.connect', server);
@@ -202,7 +205,7 @@ describeWithProcess('the wall clock of the server', () => {
       expect(await visit(client, name)).toBe(ahead + 1);
     });
 
-    it('a token that was kept for its retention and forgotten: the next is higher', async () => {
+    it('a token that expired after its retention: the next token is higher', async () => {
       const { server, shift } = await shiftableServer();
       const name = randomName();
       const lock = (await join('Holdfast.connect', server)).getFencedLock(name, { tokenRetentionMs: 60_000 });
@@ -272,7 +275,7 @@ describeWithProcess('a holder that is stopped past its lease, between reading an
   it.each([
     { title: 'the next one has written', hasWritten: true },
     { title: 'the next one has only read', hasWritten: false },
-  ])('$title: its late write is refused by every fence, and only there', async ({ hasWritten }) => {
+  ])('$title: every fence refuses its late write, and a plain store does not', async ({ hasWritten }) => {
     const { server } = await arena();
     const name = randomName();
     const child = spawnChild(script, { args: [server.url, name, '1500'] });

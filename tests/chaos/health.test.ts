@@ -45,7 +45,7 @@ describeWithProcess('health', () => {
       expect((await scriptCalls(server)) - before).toBe(1);
     });
 
-    it('is down in time while the server stands still, and ok once it goes on', async () => {
+    it('is down in time while the server stands still, and ok once the server answers', async () => {
       const { server } = await arena();
       const client = await join(way, server, { commandTimeoutMs });
       await client.capabilities();
@@ -62,7 +62,7 @@ describeWithProcess('health', () => {
       await eventually(async () => expect((await client.health()).status).toBe('ok'));
     });
 
-    it('is down in time while there is no server, and ok once there is one again', async () => {
+    it('is down in time while there is no server, and ok once a server is back', async () => {
       const { server } = await arena();
       const client = await join(way, server, { commandTimeoutMs });
       await client.capabilities();
@@ -78,7 +78,7 @@ describeWithProcess('health', () => {
       await eventually(async () => expect((await client.health()).status).toBe('ok'));
     });
 
-    it('is degraded by what is warned of, until that is put right', async () => {
+    it('is degraded by a warning, until its cause is fixed', async () => {
       const { server } = await arena({
         args: ['--maxmemory', '100mb', '--maxmemory-policy', 'volatile-ttl'],
       });
@@ -97,7 +97,7 @@ describeWithProcess('health', () => {
     });
   });
 
-  it('tells of holds whose renewals fail', async () => {
+  it('reports holds whose renewals fail', async () => {
     const { server } = await arena();
     const rules = ['on', '>secret', '~*', '&*', '+@all'];
     await server.command('ACL', 'SETUSER', 'limited', 'reset', ...rules);
@@ -131,7 +131,7 @@ describeWithProcess('health', () => {
 });
 
 describeWithProcess('health of a Cluster', () => {
-  it('names the primary that is down, and the others as they are', async () => {
+  it('names the primary that is down, and the state of the others', async () => {
     const cluster = await ownCluster({ replicasEach: 0, args: ['--cluster-require-full-coverage', 'no'] });
     const client = await clusterClient(cluster);
     expect(await client.capabilities()).toMatchObject({
@@ -159,7 +159,7 @@ describeWithProcess('health of a Cluster', () => {
     }
   });
 
-  it('asks each primary itself, also for a user that may name no key of ours', async () => {
+  it('asks each primary directly, even for a user without permission for our keys', async () => {
     const cluster = await ownCluster({ replicasEach: 0 });
     for (const node of cluster.nodes) {
       await node.command('ACL', 'SETUSER', 'default', 'resetkeys', '~orders:*');

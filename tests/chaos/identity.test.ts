@@ -28,7 +28,7 @@ describe('many processes and worker threads', () => {
 });
 
 describeWithProcess('inside one process', () => {
-  it.each(LAYOUTS)('work that outlives its section is a stranger to $title', async (kind) => {
+  it.each(LAYOUTS)('work that outlives its section is another owner for $title', async (kind) => {
     const { server } = await arena();
     const client = await join('Holdfast.connect', server);
     const lock = kind.get(client, randomName());

@@ -79,7 +79,7 @@ describeWithProcess('a client inside a transaction of its user', () => {
       expect(await rival.getLock(name).tryLock()).not.toBeNull();
     });
 
-    it('permits that are taken at EXEC come back, and a release counts once', async () => {
+    it('permits that are taken at EXEC are returned, and a release counts once', async () => {
       const { server, name, client, multi, exec } = await setUp();
       const semaphore = client.getSemaphore(name);
       await server.command('SET', name, 5);

@@ -41,7 +41,7 @@ describeWithProcess('bad input', () => {
     expect(await hold.unlock()).toBe(true);
   });
 
-  it('waits, names and options that make no sense are refused before anything is sent', async () => {
+  it('invalid waits, names and options are refused before anything is sent', async () => {
     const { server } = await arena();
     const client = await join('Holdfast.connect', server);
     const lock = client.getLock(randomName());
@@ -72,28 +72,31 @@ async function dump(server: TestServer, name: string): Promise<unknown> {
   return [await server.command('DUMP', name), Number(await server.command('PTTL', name)) > 0];
 }
 
-describeWithProcess('the name already belongs to something else', () => {
+describeWithProcess('the key already has another type', () => {
   const cases = LAYOUTS.flatMap((kind) => STRANGERS.map((stranger) => ({ kind, stranger, ...stranger })));
-  it.each(cases)('$kind.title on $title: not taken, and left as it is', async ({ kind, stranger }) => {
-    const { server } = await arena();
-    const name = randomName();
-    await stranger.put(server, name);
-    const before = await dump(server, name);
-    const client = await join('Holdfast.connect', server);
-    const lock: Lock = kind.get(client, name);
-    const looksLikeOne = stranger.title === (kind.title === 'getSimpleLock' ? 'a string' : 'a hash');
-    const outcome = await reason(() => lock.tryLock());
-    if (looksLikeOne) {
-      expect(outcome).toEqual({ resolved: null });
-    } else {
-      expect(outcome).toBeInstanceOf(DriverError);
-      expect(outcome).toMatchObject({
-        message: expect.stringContaining('not a lock; holdfast did not change it'),
-      });
-      expect(await reason(() => lock.lock())).toBeInstanceOf(DriverError);
-      expect(await reason(() => lock.forceUnlock())).toBeInstanceOf(DriverError);
-    }
-    expect(await dump(server, name)).toEqual(before);
-    expect([...(await leftovers(server)).keys()]).toEqual([name]);
-  });
+  it.each(cases)(
+    '$kind.title on $title: is not granted, and the key stays unchanged',
+    async ({ kind, stranger }) => {
+      const { server } = await arena();
+      const name = randomName();
+      await stranger.put(server, name);
+      const before = await dump(server, name);
+      const client = await join('Holdfast.connect', server);
+      const lock: Lock = kind.get(client, name);
+      const looksLikeOne = stranger.title === (kind.title === 'getSimpleLock' ? 'a string' : 'a hash');
+      const outcome = await reason(() => lock.tryLock());
+      if (looksLikeOne) {
+        expect(outcome).toEqual({ resolved: null });
+      } else {
+        expect(outcome).toBeInstanceOf(DriverError);
+        expect(outcome).toMatchObject({
+          message: expect.stringContaining('not a lock; holdfast did not change it'),
+        });
+        expect(await reason(() => lock.lock())).toBeInstanceOf(DriverError);
+        expect(await reason(() => lock.forceUnlock())).toBeInstanceOf(DriverError);
+      }
+      expect(await dump(server, name)).toEqual(before);
+      expect([...(await leftovers(server)).keys()]).toEqual([name]);
+    },
+  );
 });

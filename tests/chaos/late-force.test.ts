@@ -63,7 +63,7 @@ async function forgetAnswers(server: TestServer, name: string): Promise<void> {
 
 describeWithProcess('forceUnlock', () => {
   it.each(FORCED)(
-    'of $title reaches the server after its holder left: the next holder stays',
+    'of $title reaches the server after its holder has left: the next holder keeps the lock',
     async ({ get, script }) => {
       const { server, proxy } = await arena();
       const name = randomName();
@@ -81,7 +81,7 @@ describeWithProcess('forceUnlock', () => {
   );
 
   it.each(FORCED)(
-    'of $title is repeated when the server has forgotten its answer: the next holder stays',
+    'of $title is repeated after the server has forgotten its answer: the next holder keeps the lock',
     async ({ get, script }) => {
       const { server, proxy } = await arena();
       const name = randomName();
@@ -101,7 +101,7 @@ describeWithProcess('forceUnlock', () => {
     },
   );
 
-  it('is repeated after a Redisson thread came back under the same field: its second hold stays', async () => {
+  it('is repeated after a Redisson thread took the lock again under the same field: its second hold stays', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const owner = `${randomUUID()}:37`;
@@ -140,7 +140,7 @@ describeWithProcess('forceUnlock', () => {
 
 describeWithProcess('a theft', () => {
   describe.each(['exclusive', 'shared'] as const)('of a lock held in mode %s', (mode) => {
-    it('that runs after its caller gave up and its owner is forgotten robs nobody', async () => {
+    it('that runs after its caller gave up and its owner is forgotten takes no lock', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const both = (await join('Holdfast.connect', server)).getReadWriteLock(name);
@@ -164,7 +164,7 @@ describeWithProcess('a theft', () => {
       expect(await second.unlock()).toBe(true);
     });
 
-    it('whose victim left while it was on its way takes the lock from the next holder', async () => {
+    it('whose victim left while it was in flight takes the lock from the next holder', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const both = (await join('Holdfast.connect', server)).getReadWriteLock(name);

@@ -76,8 +76,8 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-describeWithProcess('a grant that comes after its deadline', () => {
-  it.each(EVERY_KIND)('$title: the call rejects, and the server has the lock back', async (kind) => {
+describeWithProcess('a grant that arrives after its deadline', () => {
+  it.each(EVERY_KIND)('$title: the call rejects, and the client releases the lock', async (kind) => {
     const { server, proxy } = await arena();
     const name = randomName();
     const lock = kind.get(await join('Holdfast.connect', proxy), name);
@@ -88,7 +88,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     await takenBack(server, name, error);
   });
 
-  it.each(EACH_WAY)('with %s: it is told what to do', async (way) => {
+  it.each(EACH_WAY)('with %s: the error says what to do', async (way) => {
     const { proxy } = await arena();
     const lock = (await join(way, proxy)).getLock(randomName());
     const late = delivered(proxy, LOCK.acquire);
@@ -97,7 +97,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     expect(error).toMatchObject({ ...TOO_LATE, message: expect.stringContaining('Use a longer lease') });
   });
 
-  it('withLock: no work begins while a rival is inside', async () => {
+  it('withLock: no work begins while a rival holds the lock', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const ours = await join('Holdfast.connect', proxy);
@@ -121,7 +121,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     await takenOverBy(rival, server, name);
   });
 
-  it('an owner that was refused is not in the way of its next call', async () => {
+  it('a rejected call does not block the next call of its owner', async () => {
     const { proxy } = await arena();
     const client = await join('Holdfast.connect', proxy);
     const lock = client.getLock(randomName());
@@ -134,7 +134,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     expect(await lock.getHoldCount({ owner })).toBe(1);
   });
 
-  it('who waits behind it in this process tries at once', async () => {
+  it('the next waiter of this process attempts at once', async () => {
     const { proxy } = await arena();
     const lock = (await join('Holdfast.connect', proxy)).getLock(randomName());
     const late = delivered(proxy, LOCK.acquire);
@@ -148,7 +148,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     expect(tookMs).toBeLessThan(SLACK_MS);
   });
 
-  it('a re-entry rejects, and nothing is left when the outer hold is given back', async () => {
+  it('a re-entry rejects, and nothing is left when the outer hold is released', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', proxy);
@@ -179,7 +179,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     expect(begun).toEqual([]);
   });
 
-  it('work does not begin where the work of a neighbour, granted with it, blocks past the deadline', async () => {
+  it('work does not begin if other work, granted at the same time, blocks past the deadline', async () => {
     const { proxy } = await arena();
     const client = await join('Holdfast.connect', proxy);
     const begun: string[] = [];
@@ -200,7 +200,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     expect(begun).toEqual(['a']);
   });
 
-  it('permits are all given back, and the call rejects', async () => {
+  it('all permits are returned, and the call rejects', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const semaphore = (await join('Holdfast.connect', proxy)).getPermitExpirableSemaphore(name);
@@ -241,7 +241,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     await takenBack(server, name, error);
   });
 
-  it('a multi lock with one member that is late rejects, and keeps none', async () => {
+  it('a multi lock with one late member rejects, and keeps no member', async () => {
     const [quick, slow] = [await arena(), await arena()];
     const near = await join('Holdfast.connect', quick.server);
     const far = await join('Holdfast.connect', slow.proxy);
@@ -257,7 +257,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     }
   });
 
-  it('a red lock whose members are all late rejects, and keeps none', async () => {
+  it('a red lock whose members are all late rejects, and keeps no member', async () => {
     const arenas = [await arena(), await arena(), await arena()];
     const clients = await Promise.all(
       arenas.map(({ server }) => join('Holdfast.connect', server, { watchdogMs: LEASE_MS })),
@@ -276,7 +276,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     }
   });
 
-  it('with the guard: a grace that is over before the lease counts', async () => {
+  it('with the guard: a grace that ends before the lease limits the deadline', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const options = { watchdogMs: LEASE_MS, guard: { graceMs: LEASE_MS } };
@@ -290,7 +290,7 @@ describeWithProcess('a grant that comes after its deadline', () => {
     await takenBack(server, name, error);
   });
 
-  it('because replicas acknowledge it late: it is taken back', async () => {
+  it('because replicas acknowledge late: the grant is undone', async () => {
     const replicas = await startReplicas({ replicas: 1 });
     onTestFinished(() => replicas.close());
     const { primary } = replicas;

@@ -81,22 +81,25 @@ describeWithProcess('reply lost after execution', () => {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it.each(LAYOUTS)('of an unlock: $title is released once, and who came in between stays', async (kind) => {
-      const { server, proxy } = await arena();
-      const name = randomName();
-      const hold = await kind.get(await join(way, proxy), name).lock();
-      const rival = kind.get(await join('Holdfast.connect', server), name).lock();
-      const swallowed = proxy.swallowReply(kind.requests.release);
-      expect(await hold.unlock()).toBe(true);
-      await swallowed;
-      const theirs = await rival;
-      expect(await kind.holderOn(server, name)).toBe(theirs.owner);
-      theirs.assertHeld();
-      expect(await theirs.unlock()).toBe(true);
-    });
+    it.each(LAYOUTS)(
+      'of an unlock: $title is released once, and an owner that took it in between keeps it',
+      async (kind) => {
+        const { server, proxy } = await arena();
+        const name = randomName();
+        const hold = await kind.get(await join(way, proxy), name).lock();
+        const rival = kind.get(await join('Holdfast.connect', server), name).lock();
+        const swallowed = proxy.swallowReply(kind.requests.release);
+        expect(await hold.unlock()).toBe(true);
+        await swallowed;
+        const theirs = await rival;
+        expect(await kind.holderOn(server, name)).toBe(theirs.owner);
+        theirs.assertHeld();
+        expect(await theirs.unlock()).toBe(true);
+      },
+    );
 
     it.each(LAYOUTS)(
-      'of a forced unlock: $title is freed once, and who came in between stays',
+      'of a forced unlock: $title is freed once, and an owner that took it in between keeps it',
       async (kind) => {
         const { server, proxy } = await arena();
         const name = randomName();

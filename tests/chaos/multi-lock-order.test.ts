@@ -33,7 +33,7 @@ async function connect({ host, port }: Address): Promise<Holdfast> {
 }
 
 describeWithProcess('a multi lock over two servers', () => {
-  it('is had by both who found them in opposite orders, because one was replaced in between', async () => {
+  it('is granted in turn to two callers that found the servers in opposite orders, because one server was replaced', async () => {
     const [first, last] = [await ownServer({ args: KEPT_ON_DISK }), await ownServer({ args: KEPT_ON_DISK })];
     // In the middle: the other server gets an id before it and one behind it after a few starts.
     const middle = await restartUntil(last, (runId) => runId > '6' && runId < 'a');

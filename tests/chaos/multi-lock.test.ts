@@ -48,7 +48,7 @@ async function freed(server: TestServer, name: string, withinMs = 10_000): Promi
 
 describeWithProcess('the multi lock, with a reply lost', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of a grant: it is held once on each server, and freed by one unlock', async () => {
+    it('of a grant: the lock is held once on each server, and freed by one unlock', async () => {
       const { well, ill, proxy, wellName, illName, multi } = await stage(way);
       const swallowed = proxy.swallowReply(ACQUIRE);
       const hold = await multi.lock();
@@ -59,7 +59,7 @@ describeWithProcess('the multi lock, with a reply lost', () => {
       await freed(ill, illName);
     });
 
-    it('of a release: it is released once, everywhere', async () => {
+    it('of a release: the lock is released once on each server', async () => {
       const { well, ill, proxy, wellName, illName, multi } = await stage(way);
       const hold = await multi.lock();
       const swallowed = proxy.swallowReply(RELEASE);
@@ -72,7 +72,7 @@ describeWithProcess('the multi lock, with a reply lost', () => {
 });
 
 describeWithProcess('the multi lock, with a server that falls silent', () => {
-  it.each(EACH_WAY)('before it is taken: nothing stays held, with %s', async (way) => {
+  it.each(EACH_WAY)('before the acquisition: nothing stays held, with %s', async (way) => {
     const { well, ill, proxy, wellName, illName, multi } = await stage(way, { commandTimeoutMs: 500 });
     proxy.blackhole();
     const { error, tookMs } = await timed(multi.tryLock());
@@ -86,21 +86,24 @@ describeWithProcess('the multi lock, with a server that falls silent', () => {
     await freed(ill, illName);
   });
 
-  it.each(EACH_WAY)('before it is given back: the rest is, and it later, with %s', async (way) => {
-    const { well, ill, proxy, wellName, illName, multi } = await stage(way, { commandTimeoutMs: 500 });
-    const hold = await multi.lock();
-    proxy.blackhole();
-    const { error, tookMs } = await timed(hold.unlock());
-    expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
-    expect(tookMs).toBeLessThan(500 + SLACK_MS);
-    expect(await holderOn(well, wellName)).toBeUndefined();
-    expect(await holderOn(ill, illName)).toBeDefined();
-    await proxy.heal();
-    await freed(ill, illName);
-  });
+  it.each(EACH_WAY)(
+    'before the release: the other member is released at once, this one later, with %s',
+    async (way) => {
+      const { well, ill, proxy, wellName, illName, multi } = await stage(way, { commandTimeoutMs: 500 });
+      const hold = await multi.lock();
+      proxy.blackhole();
+      const { error, tookMs } = await timed(hold.unlock());
+      expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+      expect(tookMs).toBeLessThan(500 + SLACK_MS);
+      expect(await holderOn(well, wellName)).toBeUndefined();
+      expect(await holderOn(ill, illName)).toBeDefined();
+      await proxy.heal();
+      await freed(ill, illName);
+    },
+  );
 
   it.each(EACH_WAY)(
-    'while it is held: the holder is told in time, and the rest ends too, with %s',
+    'while the lock is held: the signal aborts in time, and the other member ends too, with %s',
     async (way) => {
       const options = { watchdogMs: 3_000, commandTimeoutMs: 500 };
       const { well, ill, proxy, wellName, illName, multi } = await stage(way, options);
@@ -122,7 +125,7 @@ describeWithProcess('the multi lock, with a server that falls silent', () => {
     },
   );
 
-  it('while the other member is waited for: it starts over when the server is back', async () => {
+  it('while the caller waits for the other member: the acquisition starts over when the server is back', async () => {
     const options = { watchdogMs: 1_500, commandTimeoutMs: 500 };
     const { well, ill, proxy, wellName, illName, multi } = await stage('Holdfast.connect', options, false);
     const theirs = await (await join('Holdfast.connect', well)).getLock(wellName).lock();
@@ -140,7 +143,7 @@ describeWithProcess('the multi lock, with a server that falls silent', () => {
     expect(await hold.unlock()).toBe(true);
   });
 
-  it('with an abort: rejects at once, and nothing is left once it is back', async () => {
+  it('with an abort: the call rejects at once, and nothing is left once the server is back', async () => {
     const { well, ill, proxy, wellName, illName, multi } = await stage('Holdfast.connect', {}, false);
     await multi.withLock(() => 'scripts and connections are there');
     const swallowed = proxy.swallowReply(ACQUIRE, { after: 'silence' });
@@ -159,7 +162,7 @@ describeWithProcess('the multi lock, with a server that falls silent', () => {
 });
 
 describeWithProcess('the multi lock, with its holder killed', () => {
-  it('is had whole by the next when its leases are over', async () => {
+  it('is granted to the next caller when its leases have ended', async () => {
     const [one, two] = [await arena(), await arena()];
     const name = randomName();
     const places = [one.server, two.server].map(({ host, port }) => ({ host, port }));
@@ -179,7 +182,7 @@ describeWithProcess('the multi lock, with its holder killed', () => {
 });
 
 describeWithProcess('multi locks that overlap, while connections break', () => {
-  it('are never held by two, settle all, and leave nothing behind', async () => {
+  it('are never held by two owners, all settle, and leave nothing behind', async () => {
     const arenas = [await arena(), await arena()];
     const journal = new Journal();
     const name = randomName();

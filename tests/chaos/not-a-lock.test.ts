@@ -77,8 +77,8 @@ const settled = (call: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-describeWithProcess('data that is no lock', () => {
-  it.each(KINDS)('is left untouched by forceUnlock and tryLock of $title', async ({ data, get }) => {
+describeWithProcess('data that is not a lock', () => {
+  it.each(KINDS)('is not changed by forceUnlock and tryLock of $title', async ({ data, get }) => {
     const server = await ownServer();
     const client = await join('Holdfast.connect', server);
     for (const stranger of data) {
@@ -93,7 +93,7 @@ describeWithProcess('data that is no lock', () => {
     }
   });
 
-  it('is left untouched by a theft', async () => {
+  it('is not changed by a theft', async () => {
     const server = await ownServer();
     const client = await join('Holdfast.connect', server);
     for (const stranger of TWO_SIDED) {

@@ -29,7 +29,7 @@ async function toldToWait(server: TestServer, name: string): Promise<void> {
 }
 
 describeWithProcess('the server stopped and started again', () => {
-  it.each(EACH_WAY)('with %s: the holder is told, waiters resume, nothing piles up', async (way) => {
+  it.each(EACH_WAY)("with %s: the holder's signal aborts, waiters resume, nothing piles up", async (way) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join(way, server, { watchdogMs: 4_000, commandTimeoutMs: 1_000 });
@@ -66,7 +66,7 @@ describeWithProcess('the server stopped and started again', () => {
 });
 
 describeWithProcess('a server that stands still', () => {
-  it.each(EACH_WAY)('with %s: frozen for less than the lease, holder and waiters go on', async (way) => {
+  it.each(EACH_WAY)('with %s: frozen for less than the lease: holder and waiters continue', async (way) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join(way, server, { watchdogMs: 4_000, commandTimeoutMs: 500 });
@@ -88,7 +88,7 @@ describeWithProcess('a server that stands still', () => {
     expect(await (await waiter).unlock()).toBe(true);
   });
 
-  it('frozen past the lease: the old holder is told first, its unlock touches nobody', async () => {
+  it("frozen past the lease: the old holder's signal aborts first, and its unlock changes nothing", async () => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server, { watchdogMs: 2_000, commandTimeoutMs: 500 });
@@ -112,7 +112,7 @@ describeWithProcess('a server that stands still', () => {
   });
 
   describe('busy', () => {
-    it('with a command that takes long: calls settle, the hold stays', async () => {
+    it('with a slow command: calls settle, and the hold stays', async () => {
       const { server } = await arena();
       const name = randomName();
       const client = await join('Holdfast.connect', server, { watchdogMs: 4_000, commandTimeoutMs: 400 });
@@ -134,7 +134,7 @@ describeWithProcess('a server that stands still', () => {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('with a script that does not end: refused calls are repeated, and nothing runs twice', async () => {
+    it('with an endless script: refused calls are repeated, and nothing runs twice', async () => {
       const { server } = await arena({ args: ['--busy-reply-threshold', '50'] });
       const name = randomName();
       const client = await join('Holdfast.connect', server, { watchdogMs: 6_000, commandTimeoutMs: 1_500 });

@@ -33,7 +33,7 @@ async function nextOf({ behind }: Case): Promise<Hold> {
 }
 
 describeWithProcess('the primary dies in a passed tenure', () => {
-  it('whose lock was replicated: kept by its holder, and then by who waits behind it', async () => {
+  it('whose lock was replicated: the holder keeps it, and then the next waiter gets it', async () => {
     const staged = await stage();
     await staged.whenInSync();
     const client = await staged.client({ ...UNGUARDED, ...PASSING });
@@ -57,7 +57,7 @@ describeWithProcess('the primary dies in a passed tenure', () => {
     expect(lost).toEqual([]);
   });
 
-  it('whose lock was not: without the guard, who has it is told, and nobody who had it', async () => {
+  it("whose lock was not replicated: without the guard, only the present holder's signal aborts", async () => {
     const staged = await stage();
     await staged.whenInSync();
     const client = await staged.client({ ...UNGUARDED, ...PASSING });
@@ -77,7 +77,7 @@ describeWithProcess('the primary dies in a passed tenure', () => {
     expect(lost.map(({ owner }) => owner).sort()).toEqual(cases.map(({ hold }) => hold.owner).sort());
   });
 
-  it('whose lock was not: with the guard it comes back, and is not passed on within the grace', async () => {
+  it('whose lock was not replicated: with the guard the holder reclaims it, and does not pass it on within the grace', async () => {
     const staged = await stage();
     await staged.whenInSync();
     const client = await staged.client({ ...GUARDED, ...PASSING });

@@ -14,7 +14,7 @@ import { expectNothingLeft, setUp } from './support/passed-stage.ts';
 
 describeWithProcess('a lock that was passed on', () => {
   describe.each(PASSED_ON)('$title', (kind) => {
-    it('has cost the server nothing, and is its new holder’s alone', async () => {
+    it('has cost the server nothing, and belongs to its new holder alone', async () => {
       const { server, client, name } = await setUp();
       const lock = kind.get(client, name);
       const [first, second] = [lock.lock(), lock.lock()];
@@ -39,7 +39,7 @@ describeWithProcess('a lock that was passed on', () => {
       await expectNothingLeft(server, name);
     });
 
-    it('and whose server is silent: only who has it is told, before the lease can end', async () => {
+    it("and whose server is silent: only the present holder's signal aborts, before the lease can end", async () => {
       const { server, proxy } = await arena();
       const options = { watchdogMs: 2_000, commandTimeoutMs: 300, passOn: UNHURRIED };
       const client = await join('Holdfast.connect', proxy, options);
@@ -59,7 +59,7 @@ describeWithProcess('a lock that was passed on', () => {
       await proxy.heal();
     });
 
-    it('and is deleted: told at the next renewal', async () => {
+    it('and is deleted: the signal aborts at the next renewal', async () => {
       const { server, client, name } = await setUp({ watchdogMs: 900 });
       const { lost } = listenTo(client);
       const { former, hold } = await passedOn(kind.get(client, name));
@@ -71,7 +71,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(lost).toEqual([{ name, owner: hold.owner, reason: 'notOwner' }]);
     });
 
-    it('and is deleted, then passed on: told at the real release, and who comes next has it anew', async () => {
+    it('and is deleted, then passed on: the loss shows at the final release, and the next owner gets a new grant', async () => {
       const { server, client, name } = await setUp({ passOn: { ...UNHURRIED, maxHolds: 3 } });
       const { lost } = listenTo(client);
       const lock = kind.get(client, name);
@@ -91,7 +91,7 @@ describeWithProcess('a lock that was passed on', () => {
       await expectNothingLeft(server, name);
     });
 
-    it('and forced by its own client: told at once, and who waits has it anew', async () => {
+    it('and forced by its own client: the signal aborts at once, and the waiter gets a new grant', async () => {
       const { server, client, name } = await setUp();
       const { lost } = listenTo(client);
       const lock = kind.get(client, name);
@@ -108,7 +108,7 @@ describeWithProcess('a lock that was passed on', () => {
       await expectNothingLeft(server, name);
     });
 
-    it('and forced by another client: told at the real release, which frees nobody else', async () => {
+    it('and forced by another client: the loss shows at the final release, which frees no other hold', async () => {
       const { server, client, name } = await setUp();
       const { lost } = listenTo(client);
       const { hold } = await passedOn(kind.get(client, name));
@@ -122,7 +122,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(await theirs.unlock()).toBe(true);
     });
 
-    it('and its client closes: told, released, and nobody is let in any more', async () => {
+    it('and its client closes: the signal aborts, the lock is released, and no waiter gets it', async () => {
       const { server, client, name } = await setUp();
       const lock = kind.get(client, name);
       const { former, hold, behind } = await passedOn(lock, { behind: 1 });
@@ -137,7 +137,7 @@ describeWithProcess('a lock that was passed on', () => {
       await expectNothingLeft(server, name);
     });
 
-    it('and is extended: for longer on the server, and not passed on with that', async () => {
+    it('and is extended: the server has the longer lease, and the lock is not passed on with it', async () => {
       const { server, client, name } = await setUp({ watchdogMs: 5_000 });
       const lock = kind.get(client, name);
       const { hold, behind } = await passedOn(lock, { behind: 1 });
@@ -151,7 +151,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(await next?.unlock()).toBe(true);
     });
 
-    it('keeps to the limit of who has it, and forgets that of who had it', async () => {
+    it('obeys the maxHoldMs of its present holder, not of a former one', async () => {
       const { server, client, name } = await setUp();
       const lock = kind.get(client, name);
       const [first, second, third] = [
@@ -174,7 +174,7 @@ describeWithProcess('a lock that was passed on', () => {
       await expectNothingLeft(server, name);
     });
 
-    it('is not one that was granted at the second try', async () => {
+    it('is not a lock that was granted at the second attempt', async () => {
       const { server, proxy } = await arena();
       const client = await join('default ioredis 6', proxy, { passOn: UNHURRIED });
       const name = randomName();

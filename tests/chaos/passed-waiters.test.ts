@@ -7,7 +7,7 @@ import { passedOn } from './support/passed-on.ts';
 import { expectNothingLeft, setUp } from './support/passed-stage.ts';
 
 describeWithProcess('a waiter that gives up as the lock is passed on', () => {
-  it.each(PASSED_ON)('before it: the next in line gets it, $title', async (kind) => {
+  it.each(PASSED_ON)('before it: the next in line gets the lock, $title', async (kind) => {
     const { server, client, name } = await setUp();
     const lock = kind.get(client, name);
     const controller = new AbortController();
@@ -24,7 +24,7 @@ describeWithProcess('a waiter that gives up as the lock is passed on', () => {
   });
 
   it.each(PASSED_ON)(
-    'after it, in the same turn: it has the lock and gives it back, $title',
+    'after it, in the same turn: the waiter has the lock and releases it, $title',
     async (kind) => {
       const { server, client, name } = await setUp();
       const lock = kind.get(client, name);
@@ -43,7 +43,7 @@ describeWithProcess('a waiter that gives up as the lock is passed on', () => {
     },
   );
 
-  it.each(PASSED_ON)('all of them at once: it is released, $title', async (kind) => {
+  it.each(PASSED_ON)('all waiters at once: the lock is released, $title', async (kind) => {
     const { server, client, name } = await setUp();
     const lock = kind.get(client, name);
     const controller = new AbortController();
@@ -58,8 +58,8 @@ describeWithProcess('a waiter that gives up as the lock is passed on', () => {
   });
 });
 
-describeWithProcess('an owner that was handed the lock', () => {
-  it.each(LAYOUTS)('enters it again, and only its last entry is passed on: $title', async (kind) => {
+describeWithProcess('an owner that the lock was passed to', () => {
+  it.each(LAYOUTS)('enters the lock again, and only its last entry is passed on: $title', async (kind) => {
     const { server, client, name } = await setUp();
     const lock = kind.get(client, name);
     const owner = client.owner();
@@ -83,7 +83,7 @@ describeWithProcess('an owner that was handed the lock', () => {
     await expectNothingLeft(server, name);
   });
 
-  it.each(LAYOUTS)('nests sections in it: $title', async (kind) => {
+  it.each(LAYOUTS)('nests sections in the lock: $title', async (kind) => {
     const { server, client, name } = await setUp();
     const lock = kind.get(client, name);
     const steps: string[] = [];

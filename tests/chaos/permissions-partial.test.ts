@@ -25,7 +25,7 @@ const KINDS: readonly Kind[] = [
 
 describeWithProcess('a user that may not set expiries', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('is refused every kind of lock, leaves nothing, and locks nobody out', async () => {
+    it('is refused every kind of lock, leaves nothing, and blocks no other user', async () => {
       const { server } = await arena();
       const rules = ['on', '>secret', '~*', '&*', '+@all', '-pexpire'];
       await server.command('ACL', 'SETUSER', 'limited', 'reset', ...rules);

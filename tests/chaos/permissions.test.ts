@@ -49,7 +49,7 @@ describeWithProcess('access rules', () => {
       expect(warning.map(({ code }) => code)).toEqual(['HOLDFAST_NO_SUBSCRIBE', 'HOLDFAST_NO_PUBLISH']);
     });
 
-    it('channels given and taken: refused is said anew each time, allowed takes it back', async () => {
+    it('channels allowed and refused in turns: each refusal warns again, each permission clears the warning', async () => {
       const { server } = await arena();
       const [name, other] = [randomName(), randomName()];
       const limited = await join(way, await user(server, '~*', '+@all', 'resetchannels'));
@@ -92,7 +92,7 @@ describeWithProcess('access rules', () => {
       });
     });
 
-    it('publishing given and taken: each release that is refused after it was not says so', async () => {
+    it('publishing allowed and refused in turns: the first refused release after a permission warns', async () => {
       const { server } = await arena();
       const limited = await join(way, await user(server, '~*', '&*', '+@all', '-publish'));
       const { warning } = listenTo(limited);
@@ -113,7 +113,7 @@ describeWithProcess('access rules', () => {
       expect(await limited.health()).toMatchObject({ status: 'ok', problems: [] });
     });
 
-    it('no INFO: what the server is stays unknown, locks work', async () => {
+    it("no INFO: the server's facts stay unknown, and locks work", async () => {
       const { server } = await arena();
       const name = randomName();
       const limited = await join(way, await user(server, '~*', '&*', '+@all', '-info'));
@@ -129,27 +129,30 @@ describeWithProcess('access rules', () => {
       expect(await (await waiting).unlock()).toBe(true);
     });
 
-    it.each(LAYOUTS)('not these keys: $title is refused clearly, nothing is written', async (kind) => {
-      const { server } = await arena();
-      const mine = 'mine:lock';
-      const limited = await join(way, await user(server, '~mine:*', '&*', '+@all'));
-      // The name is allowed in the second case, the key that remembers its end is not.
-      for (const name of [randomName('theirs'), mine]) {
-        const { error, tookMs } = await timed(kind.get(limited, name).lock());
-        expect(error).toBeInstanceOf(DriverError);
-        expect(error).toMatchObject({
-          message: expect.stringContaining("the server's access rules forbid the command"),
-        });
-        expect(tookMs).toBeLessThan(SLACK_MS);
-      }
-      expect(await leftovers(server)).toEqual(new Map());
+    it.each(LAYOUTS)(
+      'without permission for the keys: $title is refused with a clear error, and nothing is written',
+      async (kind) => {
+        const { server } = await arena();
+        const mine = 'mine:lock';
+        const limited = await join(way, await user(server, '~mine:*', '&*', '+@all'));
+        // The name is allowed in the second case, the key that remembers its end is not.
+        for (const name of [randomName('theirs'), mine]) {
+          const { error, tookMs } = await timed(kind.get(limited, name).lock());
+          expect(error).toBeInstanceOf(DriverError);
+          expect(error).toMatchObject({
+            message: expect.stringContaining("the server's access rules forbid the command"),
+          });
+          expect(tookMs).toBeLessThan(SLACK_MS);
+        }
+        expect(await leftovers(server)).toEqual(new Map());
 
-      await server.command('ACL', 'SETUSER', 'limited', '~redisson_unlock_latch:{mine:*');
-      const hold = await kind.get(limited, mine).lock();
-      expect(await hold.unlock()).toBe(true);
-    });
+        await server.command('ACL', 'SETUSER', 'limited', '~redisson_unlock_latch:{mine:*');
+        const hold = await kind.get(limited, mine).lock();
+        expect(await hold.unlock()).toBe(true);
+      },
+    );
 
-    it('keys withdrawn while held: the holder is told before the server lets anyone in', async () => {
+    it('permission for the keys withdrawn while held: the signal aborts before another owner can get the lock', async () => {
       const { server } = await arena();
       const name = randomName();
       const limited = await join(way, await user(server, '~*', '&*', '+@all'), { watchdogMs: 3_000 });
@@ -165,7 +168,7 @@ describeWithProcess('access rules', () => {
       expect(await hold.unlock()).toBe(false);
     });
 
-    it('the user switched off while it holds: told, and calls say why', async () => {
+    it('the user disabled during a hold: the signal aborts, and calls say why', async () => {
       const { server } = await arena();
       const name = randomName();
       const options = { watchdogMs: 3_000, commandTimeoutMs: 500 };

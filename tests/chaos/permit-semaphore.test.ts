@@ -67,7 +67,7 @@ async function stage(way: Way, permits: number, options?: ClientOptions) {
 
 describeWithProcess('reply lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of an acquire: taken once, and freed by one release', async () => {
+    it('of an acquire: the permit is taken once, and freed by one release', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       const swallowed = proxy.swallowReply(runs(permitSemaphoreAcquire));
       const permit = await semaphore.acquire();
@@ -87,7 +87,7 @@ describeWithProcess('reply lost after execution', () => {
       }
     });
 
-    it('of a release: given back once, and who took it in between keeps it', async () => {
+    it('of a release: the permit is returned once, and an owner that took it in between keeps it', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 1);
       const theirs = (await join('Holdfast.connect', server)).getPermitExpirableSemaphore(name);
       let permit = await semaphore.acquire();
@@ -113,7 +113,7 @@ describeWithProcess('reply lost after execution', () => {
       expect(await stored(server, name)).toEqual([0, 1]);
     });
 
-    it('of a list that is released: given back once, with the right number', async () => {
+    it('of a list that is released: the permits are returned once, with the right number', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 3);
       const permits = await semaphore.acquireMany(3);
       const ids = permits.map(({ id }) => id);
@@ -126,7 +126,7 @@ describeWithProcess('reply lost after execution', () => {
       expect(await stored(server, name)).toEqual([3, 0]);
     });
 
-    it('of a renewal: renewed again in time and kept', async () => {
+    it('of a renewal: the permit is renewed again in time and kept', async () => {
       const { server, proxy, name, client, semaphore } = await stage(way, 1, { watchdogMs: WATCHDOG_MS });
       const { lost } = listenTo(client);
       const permit = await semaphore.acquire();
@@ -139,7 +139,7 @@ describeWithProcess('reply lost after execution', () => {
       expect(await stored(server, name)).toEqual([1, 0]);
     });
 
-    it('of another lease, and of a change of number: takes effect once', async () => {
+    it('of a new lease, and of a change of the total: each takes effect once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 2);
       const permit = await semaphore.acquire({ leaseMs: 5_000 });
       const updated = proxy.swallowReply(runs(permitSemaphoreUpdateLease));
@@ -160,9 +160,9 @@ describeWithProcess('reply lost after execution', () => {
   });
 });
 
-describeWithProcess('an acquire that is given up while nobody knows its outcome', () => {
+describeWithProcess('an acquire that is given up while its outcome is unknown', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it.each([1, 3])('having taken %i, gives them back once', async (count) => {
+    it.each([1, 3])('having taken %i, returns them once', async (count) => {
       const { server, proxy, name, semaphore } = await stage(way, 3, { commandTimeoutMs: 1_000 });
       await givenUp(
         proxy,
@@ -174,7 +174,7 @@ describeWithProcess('an acquire that is given up while nobody knows its outcome'
       await eventually(async () => expect(await stored(server, name)).toEqual([3, 0]), { withinMs: 10_000 });
     });
 
-    it('having found none, gives nothing', async () => {
+    it('having found none, returns nothing', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 1, { commandTimeoutMs: 1_000 });
       await givenUp(proxy, runs(permitSemaphoreAcquire), (signal) => semaphore.acquireMany(2, { signal }));
       const undone = seen(proxy, runs(permitSemaphoreUndo));
@@ -184,7 +184,7 @@ describeWithProcess('an acquire that is given up while nobody knows its outcome'
       expect(await stored(server, name)).toEqual([1, 0]);
     });
 
-    it('before it arrived, takes nothing for good', async () => {
+    it('before it arrived, takes nothing', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 1, { commandTimeoutMs: 1_000 });
       const request = proxy.holdRequest(runs(permitSemaphoreAcquire));
       const giveUp = new AbortController();
@@ -201,7 +201,7 @@ describeWithProcess('an acquire that is given up while nobody knows its outcome'
 });
 
 describeWithProcess('a server that does not answer', () => {
-  it.each(EACH_WAY)('%s: holders are told before the permit can go to others', async (way) => {
+  it.each(EACH_WAY)('%s: signals abort before the permit can go to another owner', async (way) => {
     const options = { watchdogMs: WATCHDOG_MS, commandTimeoutMs: 300 };
     const { server, proxy, name, semaphore } = await stage(way, 1, options);
     const permit = await semaphore.acquire();
@@ -217,7 +217,7 @@ describeWithProcess('a server that does not answer', () => {
     expect(await stored(server, name)).toEqual([0, 1]);
   });
 
-  it('a release says that its outcome is unknown, and goes on in the background', async () => {
+  it('a release rejects with an unknown outcome, and continues in the background', async () => {
     const { server, proxy, name, semaphore } = await stage('Holdfast.connect', 2, { commandTimeoutMs: 500 });
     const [handle, byId] = await semaphore.acquireMany(2, { leaseMs: Number.POSITIVE_INFINITY });
     const strangers = (
@@ -235,7 +235,7 @@ describeWithProcess('a server that does not answer', () => {
 });
 
 describeWithProcess('a process that is killed', () => {
-  it('holding permits: they are back when its lease is over, and who waits is in', async () => {
+  it('holding permits: the permits are free when its lease ends, and the waiter gets one', async () => {
     const { server } = await arena();
     const name = randomName();
     await server.command('SET', name, '2');
@@ -255,7 +255,7 @@ describeWithProcess('a process that is killed', () => {
     expect(await stored(server, name)).toEqual([0, 2]);
   });
 
-  it('waiting for one: nothing is taken for it', async () => {
+  it('waiting for a permit: nothing is taken', async () => {
     const { server } = await arena();
     const name = randomName();
     await server.command('SET', name, '1');
@@ -272,7 +272,7 @@ describeWithProcess('a process that is killed', () => {
 });
 
 describeWithProcess('wake-ups that are lost', () => {
-  it.each(EACH_WAY)('%s: who waits has it within a poll', async (way) => {
+  it.each(EACH_WAY)('%s: the waiter gets its permit within a poll', async (way) => {
     const { server, proxy, name, semaphore } = await stage(way, 1);
     const theirs = (await join('Holdfast.connect', server)).getPermitExpirableSemaphore(name);
     const permit = await theirs.acquire({ leaseMs: Number.POSITIVE_INFINITY });

@@ -40,7 +40,7 @@ async function setUp() {
 }
 
 describeWithProcess('a server that is used', () => {
-  it('is looked at again now and then, though no call fails', async () => {
+  it('is checked again now and then, though no call fails', async () => {
     const { clock, preflight, server, told } = await setUp();
     expect(await preflight.capabilities()).toMatchObject({ mayEvictLocks: false });
     await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
@@ -57,7 +57,7 @@ describeWithProcess('a server that is used', () => {
     expect(told).toEqual(['HOLDFAST_EVICTION']);
   });
 
-  it('is not looked at while nobody uses it, nor twice for two calls', async () => {
+  it('is not checked while no call uses it, nor twice for two calls', async () => {
     const { clock, preflight, server } = await setUp();
     await preflight.capabilities();
     const looks = async () => {

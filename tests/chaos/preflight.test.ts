@@ -41,7 +41,7 @@ async function limited(server: TestServer, ...rules: string[]): Promise<Place> {
 const codes = (warnings: readonly { code: string }[]) => warnings.map(({ code }) => code);
 
 describeWithProcess('a server that cannot keep locks', () => {
-  it('is refused when it is too old, by connecting', async () => {
+  it('is refused if it is too old, when connecting', async () => {
     const { disguise } = await oldServer();
     await expect(join('Holdfast.connect', disguise)).rejects.toMatchObject({
       code: 'ERR_DRIVER',
@@ -50,7 +50,7 @@ describeWithProcess('a server that cannot keep locks', () => {
   });
 
   it.each(['default ioredis 6', 'default node-redis 6'] as const)(
-    'is refused when it is too old, by every operation, until there is another: %s',
+    'is refused if it is too old, by every operation, until it is replaced: %s',
     async (way) => {
       const { disguise } = await oldServer();
       const client = await join(way, disguise);
@@ -72,7 +72,7 @@ describeWithProcess('a server that cannot keep locks', () => {
     },
   );
 
-  it('is refused when it is one of a Cluster and the client is not', async () => {
+  it('is refused if it is part of a Cluster and the client is not a Cluster client', async () => {
     const node = await ownServer({ args: ['--cluster-enabled', 'yes'] });
     const message = expect.stringContaining('is part of a Cluster, but the client is for a single server');
     await expect(join('Holdfast.connect', node)).rejects.toMatchObject({ code: 'ERR_DRIVER', message });
@@ -82,7 +82,7 @@ describeWithProcess('a server that cannot keep locks', () => {
     await expect(client.getLock(randomName()).lock()).rejects.toMatchObject({ code: 'ERR_DRIVER', message });
   });
 
-  it('is refused when it is a replica, and used once it is a primary', async () => {
+  it('is refused while it is a replica, and used once it is a primary', async () => {
     const { replicas } = await ownReplicas({ replicas: 1 });
     const replica = replicas[0]?.server as TestServer;
     const message = expect.stringContaining('is a read-only replica');
@@ -105,12 +105,12 @@ describeWithProcess('a server that cannot keep locks', () => {
   });
 });
 
-describeWithProcess('what is asked for and cannot be had', () => {
+describeWithProcess('a required feature that is not available', () => {
   it.each([
     ['the guard without INFO', { guard: true }, '-info', /The guard was asked for.*INFO/],
     ['two replicas without WAIT', { replicas: 2 }, '-wait', /Acknowledgements.*WAIT.*no permissions/],
     ['a majority without INFO', { replicas: 'majority' }, '-info', /Acknowledgements.*INFO/],
-  ] as const)('is refused by connecting: %s', async (_title, options, rule, message) => {
+  ] as const)('makes connecting fail: %s', async (_title, options, rule, message) => {
     const server = await ownServer();
     const connecting = join('Holdfast.connect', await limited(server, rule), options);
     await expect(connecting).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describeWithProcess('what is asked for and cannot be had', () => {
     });
   });
 
-  it('is said, and refused by the server, through a client of the user: the guard without INFO', async () => {
+  it('is a warning, and the server refuses locks, through a client of the user: the guard without INFO', async () => {
     const server = await ownServer();
     const client = await join('default ioredis 6', await limited(server, '-info'), {
       guard: true,
@@ -142,7 +142,7 @@ describeWithProcess('what is asked for and cannot be had', () => {
     });
   });
 
-  it('is said, and fails, through a client of the user: two replicas without WAIT', async () => {
+  it('is a warning, and acquisitions fail, through a client of the user: two replicas without WAIT', async () => {
     const { primary } = await ownReplicas({ replicas: 2 });
     const client = await join('default node-redis 6', await limited(primary, '-wait'), { replicas: 2 });
     const { warning } = listenTo(client);
@@ -159,9 +159,9 @@ describeWithProcess('what is asked for and cannot be had', () => {
   });
 });
 
-describeWithProcess('a named fall-back', () => {
+describeWithProcess('a fallback', () => {
   it.each(EACH_WAY)(
-    'replicas that may not be waited for are done without, and that is said: %s',
+    'without permission for WAIT, locks are granted without acknowledgements, with a warning: %s',
     async (way) => {
       const { primary } = await ownReplicas({ replicas: 1 });
       await whenAcknowledging(primary, 1);
@@ -189,7 +189,7 @@ describeWithProcess('a named fall-back', () => {
     },
   );
 
-  it('polling: found out before anybody waits, where the command itself is forbidden', async () => {
+  it('polling: found before the first wait, if the command itself is forbidden', async () => {
     const server = await ownServer();
     const client = await join('default ioredis 6', await limited(server, '-publish'));
     const { warning } = listenTo(client);
@@ -204,7 +204,7 @@ describeWithProcess('a named fall-back', () => {
     expect(await client.health()).toMatchObject({ status: 'ok', problems: [] });
   });
 
-  it('polling: said by the capabilities once a subscription was refused', async () => {
+  it('polling: shown by the capabilities once a subscription was refused', async () => {
     const server = await ownServer();
     const client = await join('default ioredis 6', await limited(server, '-subscribe'));
     const { warning } = listenTo(client);
@@ -223,7 +223,7 @@ describeWithProcess('a named fall-back', () => {
     expect(await hold.unlock()).toBe(true);
   });
 
-  it('a user without INFO is told what stays unknown, and locks work', async () => {
+  it('a user without INFO gets a warning about the unknown facts, and locks work', async () => {
     const server = await ownServer();
     const client = await join('default ioredis 6', await limited(server, '-info'), { replicas: 0 });
     const { warning } = listenTo(client);
@@ -238,7 +238,7 @@ describeWithProcess('a named fall-back', () => {
     expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
   });
 
-  it('a user without scripts is refused, and told which command is missing', async () => {
+  it('a user without scripts is refused with an error that names the missing command', async () => {
     const server = await ownServer();
     const place = await limited(server, '-evalsha');
     await expect(join('Holdfast.connect', place)).rejects.toMatchObject({
@@ -253,8 +253,8 @@ function without(...commands: string[]): { args: string[] } {
   return { args: commands.flatMap((command) => ['--rename-command', command, '']) };
 }
 
-describeWithProcess('a command that was taken away from everybody', () => {
-  it.each(EACH_WAY)('PUBLISH: found out before anybody waits, and releases work: %s', async (way) => {
+describeWithProcess('a command that is disabled for all users', () => {
+  it.each(EACH_WAY)('PUBLISH: found before the first wait, and releases work: %s', async (way) => {
     const server = await ownServer(without('PUBLISH'));
     const client = await join(way, server);
     await client.capabilities();
@@ -267,7 +267,7 @@ describeWithProcess('a command that was taken away from everybody', () => {
     expect(await (await client.getLock(randomName()).lock()).unlock()).toBe(true);
   });
 
-  it.each(EACH_WAY)('SUBSCRIBE: waiting polls, and that is said: %s', async (way) => {
+  it.each(EACH_WAY)('SUBSCRIBE: waiters poll, with a warning: %s', async (way) => {
     const server = await ownServer(without('SUBSCRIBE'));
     const client = await join(way, server);
     const { warning } = listenTo(client);
@@ -281,7 +281,7 @@ describeWithProcess('a command that was taken away from everybody', () => {
     expect(await (await waiting).unlock()).toBe(true);
   });
 
-  it.each(EACH_WAY)('WAIT: done without where that is optional, and said: %s', async (way) => {
+  it.each(EACH_WAY)('WAIT: optional acknowledgements are skipped, with a warning: %s', async (way) => {
     const { primary } = await ownReplicas({ replicas: 1, ...without('WAIT') });
     const client = await join(way, primary);
     expect((await client.capabilities()).replicas).toMatchObject({
@@ -297,7 +297,7 @@ describeWithProcess('a command that was taken away from everybody', () => {
   });
 
   // A default ioredis asks for INFO before it sends anything, and never does without an answer.
-  it.each(WAYS.slice(1))('INFO: what stays unknown is said, and locks work: %s', async (way) => {
+  it.each(WAYS.slice(1))('INFO: a warning names the unknown facts, and locks work: %s', async (way) => {
     const server = await ownServer(without('INFO'));
     const client = await join(way, server);
     expect(await client.capabilities()).toMatchObject({
@@ -317,7 +317,7 @@ describeWithProcess('a command that was taken away from everybody', () => {
 /** Who waits asks again after four seconds at the earliest. */
 const LONG_BEFORE_A_POLL_MS = 3_000;
 
-describeWithProcess('a Cluster that knows no sharded channels', () => {
+describeWithProcess('a Cluster without sharded channels', () => {
   /** Clients use plain channels, and one is woken by what the other releases on that node. */
   async function expectPlain(way: Way, cluster: TestCluster, node: TestServer): Promise<void> {
     const clients = [await joinCluster(way, cluster), await joinCluster(way, cluster)] as const;
@@ -346,13 +346,13 @@ describeWithProcess('a Cluster that knows no sharded channels', () => {
     }
   }
 
-  it.each(EACH_WAY)('is published and subscribed to plainly: a release wakes who waits: %s', async (way) => {
+  it.each(EACH_WAY)('uses plain channels: a release wakes waiters: %s', async (way) => {
     const args = without('SPUBLISH', 'SSUBSCRIBE');
     const cluster = await ownCluster({ primaries: 1, replicasEach: 0, ...args });
     await expectPlain(way, cluster, cluster.nodes[0] as TestServer);
   });
 
-  it('in part is used plainly where they are known as well', async () => {
+  it('on some nodes uses plain channels on all nodes', async () => {
     const cluster = await ownCluster({ primaries: 2, replicasEach: 0 });
     const [knowing, unknowing] = cluster.nodes as [TestServer, TestServer];
     await unknowing.restart(without('SPUBLISH', 'SSUBSCRIBE').args);
@@ -361,8 +361,8 @@ describeWithProcess('a Cluster that knows no sharded channels', () => {
   });
 });
 
-describeWithProcess('a lock that has the guard though its client has not', () => {
-  it('is where a split brain is warned of', async () => {
+describeWithProcess('a lock with the guard, of a client without it', () => {
+  it('makes the client warn of a split brain', async () => {
     const { primary } = await ownReplicas({ replicas: 1 });
     await whenAcknowledging(primary, 1);
     const client = await join('default ioredis 6', primary);
@@ -376,7 +376,7 @@ describeWithProcess('a lock that has the guard though its client has not', () =>
     expect((await client.capabilities()).guard.on).toBe(false);
   });
 
-  it('is where it is said that the guard cannot work', async () => {
+  it('makes the client warn that the guard cannot work', async () => {
     const server = await ownServer();
     const client = await join('default ioredis 6', await limited(server, '-info'), { replicas: 0 });
     const { warning } = listenTo(client);
@@ -391,7 +391,7 @@ describeWithProcess('a lock that has the guard though its client has not', () =>
 
 describeWithProcess('findings', () => {
   describe('of persistence', () => {
-    it('tell whether changes are written down', async () => {
+    it('report whether changes are persisted', async () => {
       const server = await ownServer({ args: ['--appendonly', 'yes'] });
       const client = await join('Holdfast.connect', server);
       expect((await client.capabilities()).persistence).toEqual({ appendOnly: true, failing: false });
@@ -413,7 +413,7 @@ describeWithProcess('findings', () => {
   });
 
   describe('of replicas', () => {
-    it('tell of min-replicas-to-write, and warn when the guard lacks it', async () => {
+    it('report min-replicas-to-write, and warn if the guard lacks it', async () => {
       const { primary } = await ownReplicas({ replicas: 1 });
       await whenAcknowledging(primary, 1);
       const client = await join('default ioredis 6', primary, { guard: true });
@@ -430,7 +430,7 @@ describeWithProcess('findings', () => {
       expect(codes(warning)).toEqual(['HOLDFAST_SPLIT_BRAIN', 'HOLDFAST_SPLIT_BRAIN']);
     });
 
-    it('warn when there are fewer than have to acknowledge', async () => {
+    it('warn if fewer replicas are connected than have to acknowledge', async () => {
       const { primary } = await ownReplicas({ replicas: 1 });
       const client = await join('default ioredis 6', primary, { replicas: 2, replicaTimeoutMs: 50 });
       const { warning } = listenTo(client);
@@ -443,7 +443,7 @@ describeWithProcess('findings', () => {
       ]);
     });
 
-    it('warn when the server refuses to write for want of them', async () => {
+    it('warn if the server refuses writes for lack of replicas', async () => {
       const server = await ownServer({ args: ['--min-replicas-to-write', '1'] });
       const client = await join('default ioredis 6', server);
       const { warning } = listenTo(client);
@@ -474,38 +474,43 @@ describeWithProcess('findings', () => {
 });
 
 describeWithProcess('a server that changed', () => {
-  it.each(EACH_WAY)('is looked at again after a restart, and only what is new is said: %s', async (way) => {
-    const server = await ownServer({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'volatile-lru'] });
-    const client = await join(way, server, { commandTimeoutMs: 500 });
-    const { warning } = listenTo(client);
-    const lock = client.getLock(randomName());
-    await client.capabilities();
-    warning.length = 0;
+  it.each(EACH_WAY)(
+    'is checked again after a restart, and only new findings are reported: %s',
+    async (way) => {
+      const server = await ownServer({
+        args: ['--maxmemory', '100mb', '--maxmemory-policy', 'volatile-lru'],
+      });
+      const client = await join(way, server, { commandTimeoutMs: 500 });
+      const { warning } = listenTo(client);
+      const lock = client.getLock(randomName());
+      await client.capabilities();
+      warning.length = 0;
 
-    const tryIt = async () => void (await (await lock.tryLock())?.unlock());
-    await server.kill();
-    await expect(tryIt()).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) });
-    await server.restart(['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']);
-    await eventually(tryIt);
-    await eventually(async () =>
-      expect(await client.capabilities()).toMatchObject({ evictionPolicy: 'allkeys-lru' }),
-    );
-    expect(warning).toEqual([]);
+      const tryIt = async () => void (await (await lock.tryLock())?.unlock());
+      await server.kill();
+      await expect(tryIt()).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) });
+      await server.restart(['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']);
+      await eventually(tryIt);
+      await eventually(async () =>
+        expect(await client.capabilities()).toMatchObject({ evictionPolicy: 'allkeys-lru' }),
+      );
+      expect(warning).toEqual([]);
 
-    await server.kill();
-    await expect(tryIt()).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) });
-    await server.restart(['--maxmemory-policy', 'noeviction', '--appendonly', 'yes']);
-    await eventually(tryIt);
-    await eventually(async () =>
-      expect(await client.capabilities()).toMatchObject({
-        mayEvictLocks: false,
-        persistence: { appendOnly: true },
-      }),
-    );
-    expect(warning).toEqual([]);
-  });
+      await server.kill();
+      await expect(tryIt()).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) });
+      await server.restart(['--maxmemory-policy', 'noeviction', '--appendonly', 'yes']);
+      await eventually(tryIt);
+      await eventually(async () =>
+        expect(await client.capabilities()).toMatchObject({
+          mayEvictLocks: false,
+          persistence: { appendOnly: true },
+        }),
+      );
+      expect(warning).toEqual([]);
+    },
+  );
 
-  it('is looked at again when only the subscriber had noticed', async () => {
+  it('is checked again when only the subscriber noticed the restart', async () => {
     const server = await ownServer();
     const client = await join('Holdfast.connect', server);
     const name = randomName();

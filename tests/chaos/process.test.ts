@@ -52,7 +52,7 @@ describeWithProcess('the holder is killed', () => {
     ...PASSED_ON.map((kind) => ({ kind, title: `${kind.title}, passed on`, isPassedOn: true })),
   ];
   it.each(cases)(
-    'SIGKILL: who waits for $title is in when the lease is over',
+    'SIGKILL: a waiter for $title gets the lock when the lease ends',
     async ({ kind, isPassedOn }) => {
       const { server } = await arena();
       const name = randomName();
@@ -82,7 +82,7 @@ describeWithProcess('the holder does not run for longer than its lease', () => {
     isPassedOn: true,
   }));
   it.each([...cases.map((each) => ({ ...each, isPassedOn: false })), ...passed])(
-    '$title: told on the first line after, $kind.title',
+    '$title: the loss shows on the first line after the pause, $kind.title',
     async ({ kind, order, isPassedOn }) => {
       const { server } = await arena();
       const name = randomName();
@@ -111,7 +111,7 @@ describeWithProcess('the holder does not run for longer than its lease', () => {
   );
 
   it.each([50, 80])(
-    'an event loop blocked for %i percent of the lease: kept and renewed first thing',
+    'an event loop blocked for %i percent of the lease: the hold is kept, and renewed first',
     async (share) => {
       const { server } = await arena();
       const name = randomName();
@@ -138,7 +138,7 @@ describeWithProcess('the holder does not run for longer than its lease', () => {
 
 describeWithProcess('the holder ends', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s with closeOnSignals: released, ended by the signal',
+    '%s with closeOnSignals: the lock is released, and the signal ends the process',
     async (signal) => {
       const { server } = await arena();
       const name = randomName();
@@ -153,7 +153,7 @@ describeWithProcess('the holder ends', () => {
     },
   );
 
-  it('SIGTERM with closeOnSignals while the server is frozen: ends within the budget all the same', async () => {
+  it('SIGTERM with closeOnSignals while the server is frozen: the process still ends within the budget', async () => {
     const { server } = await arena();
     const name = randomName();
     const commandTimeoutMs = 700;
@@ -171,7 +171,7 @@ describeWithProcess('the holder ends', () => {
     { title: 'process.exit', order: 'exit', code: 3 },
     { title: 'an uncaught exception', order: 'throw', code: 1 },
   ])('$title', ({ order, code }) => {
-    it('the lock is free when the lease is over', async () => {
+    it('the lock is free when the lease ends', async () => {
       const { server } = await arena();
       const name = randomName();
       const { child } = await holder(server, LOCK, name, { watchdogMs: 1_500 });

@@ -71,7 +71,7 @@ async function age(server: TestServer, name: string, byMs: number): Promise<void
 
 describeWithProcess('rate limiter: the reply is lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of taking and of giving back: each counts once', async () => {
+    it('of acquire() and release(): each counts once', async () => {
       const { server, proxy, name, limiter } = await stage(way, 9);
       const taken = proxy.swallowReply(ACQUIRE);
       await limiter.acquire(2);
@@ -88,7 +88,7 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
       expect(await leftOn(server, name)).toBe(6);
     });
 
-    it('of setting the rate: it is set once, and answers what it did', async () => {
+    it('of setting the rate: the rate is set once, and the call gets its first answer', async () => {
       const { server, proxy, name, limiter } = await stage(way, 9);
       await server.command('DEL', name);
       const set = proxy.swallowReply(runs(scripts.rateLimiterTrySetRate));
@@ -111,7 +111,7 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
       expect(await limiter.availablePermits()).toBe(3);
     });
 
-    it('and the caller gives up: what was taken comes back once', async () => {
+    it('and the caller gives up: the taken permits are returned once', async () => {
       const { server, proxy, name, limiter } = await stage(way, 5);
       await givenUp(
         proxy,
@@ -125,7 +125,7 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
       expect(await grantedOn(server, name)).toEqual([]);
     });
 
-    it('and the caller gives up: an attempt that took nothing gives nothing back', async () => {
+    it('and the caller gives up: an attempt that took nothing returns nothing', async () => {
       const { server, proxy, name, limiter } = await stage(way, 3);
       await limiter.acquire(1);
       await givenUp(proxy, ACQUIRE, (signal) => limiter.acquire(3, { signal }));
@@ -135,7 +135,7 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
       expect(await grantedOn(server, name)).toEqual([1]);
     });
 
-    it('and its time is over before the repeat: it counts from then, and once', async () => {
+    it('and its interval ends before the repeat: the repeat counts once, from its own time', async () => {
       const { server, proxy, name, limiter } = await stage(way, 5);
       const swallowed = proxy.swallowReply(ACQUIRE);
       const taking = limiter.acquire(2);
@@ -153,7 +153,7 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
 
 describeWithProcess('rate limiter: an attempt reported as failed executes later', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('after it was undone it takes nothing', async () => {
+    it('takes nothing after it was undone', async () => {
       const place = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
       const { server, name, limiter } = place;
       await arrivesUndone(
@@ -166,7 +166,7 @@ describeWithProcess('rate limiter: an attempt reported as failed executes later'
       expect(await grantedOn(server, name)).toEqual([]);
     });
 
-    it('after its repeat was granted, and that time is over, it takes nothing', async () => {
+    it('takes nothing after its repeat was granted and that interval has ended', async () => {
       const { server, proxy, name, limiter } = await stage(way, 5, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
       const zombie = proxy.holdRequest(ACQUIRE);
       const taking = limiter.tryAcquire(3, { waitMs: 20_000 });
@@ -199,23 +199,26 @@ describeWithProcess('rate limiter: a server that never answers', () => {
     expect(await grantedOn(server, name)).toEqual([]);
   });
 
-  it.each(EACH_WAY)('and a release that ran without an answer is not repeated, with %s', async (way) => {
-    const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
-    await limiter.acquire(6);
-    const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
-    const released = await timed(limiter.release(2));
-    await swallowed;
-    expect(released.error).toBeInstanceOf(OutcomeUnknownError);
-    const before = await scriptCalls(server);
-    await proxy.heal();
-    await eventually(async () => (await scriptCalls(server)) > before);
-    expect(await eventually(() => limiter.availablePermits())).toBe(5);
-    expect(await leftOn(server, name)).toBe(5);
-  });
+  it.each(EACH_WAY)(
+    'does not cause a second release after one that ran without an answer, with %s',
+    async (way) => {
+      const { server, proxy, name, limiter } = await stage(way, 9, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+      await limiter.acquire(6);
+      const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
+      const released = await timed(limiter.release(2));
+      await swallowed;
+      expect(released.error).toBeInstanceOf(OutcomeUnknownError);
+      const before = await scriptCalls(server);
+      await proxy.heal();
+      await eventually(async () => (await scriptCalls(server)) > before);
+      expect(await eventually(() => limiter.availablePermits())).toBe(5);
+      expect(await leftOn(server, name)).toBe(5);
+    },
+  );
 });
 
 describeWithProcess('rate limiter: waiting', () => {
-  it('asks when its permits come free, and not meanwhile', async () => {
+  it('asks when its permits become free, and not before', async () => {
     const { server, limiter } = await stage('Holdfast.connect', 1, { intervalMs: 1_500 });
     await limiter.acquire();
     const before = await scriptCalls(server);
@@ -242,7 +245,7 @@ describeWithProcess('rate limiter: waiting', () => {
     expect(await grantedOn(server, name)).toEqual([1]);
   });
 
-  it('SIGKILL of one that took and waits: its permits come back with their time, and it is in nobody’s way', async () => {
+  it('SIGKILL of a process with permits and a waiter: its permits are free after their interval, and its waiter blocks no other', async () => {
     const { server, name, limiter } = await stage('Holdfast.connect', 2, { intervalMs: 2_000 });
     const child = spawnChild(CHILD, { args: [server.url, name, '2'] });
     await child.next(({ state }) => state === 'taken');
@@ -256,7 +259,7 @@ describeWithProcess('rate limiter: waiting', () => {
 });
 
 describeWithProcess('rate limiter: connections break again and again', () => {
-  it.each(EACH_WAY)('and what was granted is what counts, with %s', async (way) => {
+  it.each(EACH_WAY)('and exactly the granted permits count, with %s', async (way) => {
     const RATE = 100_000;
     const { server, proxy, name, client } = await stage(way, RATE, { commandTimeoutMs: 1_000 });
     const clients = [client, await join(way, proxy, { commandTimeoutMs: 1_000 })];

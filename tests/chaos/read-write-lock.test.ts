@@ -92,7 +92,7 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
       expect(await remains(server)).toEqual([]);
     });
 
-    it('of a write acquire and its release: one hold, and who came in between stays', async () => {
+    it('of a write acquire and its release: there is one hold, and an owner that took it in between keeps it', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const lock = (await join(way, proxy)).getReadWriteLock(name).writeLock();
@@ -126,7 +126,7 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
       expect(await remains(server)).toEqual([]);
     });
 
-    it('of a renewal of readers: renewed again in time and kept', async () => {
+    it('of a renewal of readers: the holds are renewed again in time and kept', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const client = await join(way, proxy, { watchdogMs: WATCHDOG_MS });
@@ -143,7 +143,7 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
     });
   });
 
-  it('of a sweep: the last reader out frees the lock of the dead, and the writer is in', async () => {
+  it('of a sweep: the last reader frees the lock of dead readers, and the writer gets it', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const leaving = (await join('Holdfast.connect', proxy)).getReadWriteLock(name).readLock();
@@ -159,7 +159,7 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
     expect(await fieldsOn(server, name)).toEqual({ mode: 'write', [owner]: '1' });
   });
 
-  it('of a forced release: freed once, and who came in between stays', async () => {
+  it('of a forced release: the lock is freed once, and an owner that took it in between keeps it', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const others = await join('Holdfast.connect', server);
@@ -173,7 +173,7 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
     expect(await first.unlock()).toBe(false);
   });
 
-  it('of a theft: one hold', async () => {
+  it('of a theft: there is one hold', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     await (await join('Holdfast.connect', server)).getReadWriteLock(name).readLock().lock();
@@ -187,8 +187,8 @@ describeWithProcess('read/write lock: reply lost after execution', () => {
   });
 });
 
-describeWithProcess('read/write lock: a reader that comes while another leaves', () => {
-  it('is judged with the others: the lock gets its lease and not that of who left', async () => {
+describeWithProcess('read/write lock: a reader that arrives while another leaves', () => {
+  it('counts with the others: the lock gets its lease and not that of the reader that left', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const leaving = (await join('Holdfast.connect', proxy)).getReadWriteLock(name).readLock();
@@ -236,7 +236,7 @@ describeWithProcess('read/write lock: an acquire that is given up', () => {
 });
 
 describeWithProcess('read/write lock: holders that are killed', () => {
-  it('a killed reader keeps a writer out for its own lease, though others read on for longer', async () => {
+  it('a killed reader keeps a writer out for its own lease, though others keep reading for longer', async () => {
     const { server } = await arena();
     const name = randomName();
     const child = spawnChild(CHILD, { args: [server.url, name, 'read', '1200'] });
@@ -302,7 +302,7 @@ describeWithProcess('read/write lock: wake-ups that never arrive', () => {
     return Holdfast.connect({ host, port, username: 'mute', password: 'secret' });
   }
 
-  it('readers and writers come in by their poll', async () => {
+  it('readers and writers get the lock at their poll', async () => {
     const { server } = await arena();
     const name = randomName();
     const waiters = await join('Holdfast.connect', server);

@@ -48,7 +48,7 @@ async function oneHolds(servers: Three, name: string) {
 
 describeWithProcess('a server of three restarts without its data', () => {
   describe.skipIf(!CAN_SHIFT)('in the middle of a vote', () => {
-    it('before the acquisition of a rival reaches it: the rival does not get in beside the holder', async () => {
+    it('before the acquisition of a rival reaches it: the rival does not get the lock beside the holder', async () => {
       const servers = await three();
       const [first] = servers;
       const name = randomName();
@@ -66,7 +66,7 @@ describeWithProcess('a server of three restarts without its data', () => {
       hold.assertHeld();
     });
 
-    it('before an owner takes again what it is just releasing: the owner does not get in beside the next holder', async () => {
+    it('before an owner retakes a lock that it is releasing: the owner does not get the lock beside the next holder', async () => {
       const servers = await three();
       const [first, second] = servers;
       const name = randomName();

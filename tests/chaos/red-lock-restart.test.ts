@@ -44,7 +44,7 @@ describeWithProcess('the red lock over three servers', () => {
     return servers;
   }
 
-  it('with one killed: is kept, and taken by the others', async () => {
+  it('with one killed: the lock is kept, and can be taken on the others', async () => {
     const servers = await three();
     const [ours, theirs] = [await party(servers, OPTIONS), await party(servers, OPTIONS)];
     await expectService(
@@ -56,7 +56,7 @@ describeWithProcess('the red lock over three servers', () => {
     );
   });
 
-  it('with one that restarts inside a lease: it abstains, and nobody gets in beside the holder', async () => {
+  it('with one that restarts inside a lease: that server abstains, and no other owner gets the lock beside the holder', async () => {
     const servers = await three();
     const [kept, restarted, spare] = servers as [TestServer, TestServer, TestServer];
     const ours = await party(servers, OPTIONS);
@@ -84,7 +84,7 @@ describeWithProcess('the red lock over three servers', () => {
     expect(await kept.command('EXISTS', lock.name)).toBe(0);
   });
 
-  it('that have all just started: without a limit it waits until they may vote, with one it is told', async () => {
+  it('that have all just started: a call without a limit waits until they may vote, a call with a limit rejects', async () => {
     const servers = await Promise.all([ownServer(), ownServer(), ownServer()]);
     const options = { watchdogMs: 3_000, commandTimeoutMs: 1_000 };
     const ours = await party(servers, options);
@@ -101,7 +101,7 @@ describeWithProcess('the red lock over three servers', () => {
   });
 
   describe.skipIf(!CAN_SHIFT)('with the wall clock of one', () => {
-    it('moved forth and back: is kept, and nobody gets in beside the holder', async () => {
+    it('moved forward and back: the lock is kept, and no other owner gets it beside the holder', async () => {
       const { server: moved, shift } = await shiftableServer();
       const servers = [await ownServer(), moved, await ownServer()];
       await Promise.all(servers.map(loadScripts));

@@ -59,7 +59,7 @@ describeWithProcess('red locks in a storm', () => {
   const servers = serversForAll(5);
   beforeAll(() => Promise.all(servers.map(loadScripts)));
 
-  it('are never held by two, settle all, and leave nothing behind', async () => {
+  it('are never held by two owners, all settle, and leave nothing behind', async () => {
     const options = { watchdogMs: LEASE_MS, commandTimeoutMs: 1_000 };
     const parties = await Promise.all(WAYS.map((way) => party(servers, options, way)));
     const journal = new Journal();

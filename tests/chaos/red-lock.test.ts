@@ -28,7 +28,7 @@ describeWithProcess('the red lock over five servers', () => {
   beforeAll(() => Promise.all(servers.map(loadScripts)));
 
   describe('with two of them', () => {
-    it('frozen: is kept, given back and taken by the others', async () => {
+    it('frozen: the lock is kept, released and taken on the others', async () => {
       const ours = await party(servers, OPTIONS, 'default ioredis 6');
       const theirs = await party(servers, OPTIONS, 'default node-redis 6');
       const frozen = [servers[0], servers[3]] as TestServer[];
@@ -37,7 +37,7 @@ describeWithProcess('the red lock over five servers', () => {
       await expectService(ours, theirs, LEASE_MS, pause, resume);
     });
 
-    it('cut off: is kept, given back and taken by the others', async () => {
+    it('cut off: the lock is kept, released and taken on the others', async () => {
       const ours = await party(servers, OPTIONS, 'default node-redis 6');
       const theirs = await party(servers, OPTIONS, 'default ioredis 6');
       // Different ones for each: what they have in common is enough.
@@ -49,7 +49,7 @@ describeWithProcess('the red lock over five servers', () => {
       await expectService(ours, theirs, LEASE_MS, cut, heal);
     });
 
-    it('slow: is taken without them, and they join when they answer in time', async () => {
+    it('slow: the lock is taken without them, and they join if they answer in time', async () => {
       const ours = await (await party(servers, OPTIONS)).meet();
       const lock = ours.lock(randomName());
       const joined = (hold: Hold, votes: number) =>
@@ -75,7 +75,7 @@ describeWithProcess('the red lock over five servers', () => {
       );
     });
 
-    it('slower than the hold lasts: what they grant late is given back', async () => {
+    it('slower than the hold lasts: their late grants are released', async () => {
       const ours = await (await party(servers, OPTIONS)).meet();
       const lock = ours.lock(randomName());
       const requests = [1, 4].map((place) => ours.proxies[place]?.holdRequest(ACQUIRE));
@@ -87,7 +87,7 @@ describeWithProcess('the red lock over five servers', () => {
   });
 
   describe('with three of them', () => {
-    it('cut off while it is held: the holder is told before any of them lets others in', async () => {
+    it('cut off during a hold: the signal aborts before any of them grants another owner', async () => {
       const ours = await party(servers, { ...OPTIONS, commandTimeoutMs: 500 });
       const lock = ours.lock(randomName());
       const hold = await lock.lock();
@@ -107,7 +107,7 @@ describeWithProcess('the red lock over five servers', () => {
       expect(await hold.unlock()).toBe(false);
     });
 
-    it('down from the start: is told in time, with what each said, and leaves nothing on the others', async () => {
+    it("down from the start: the call rejects in time with every server's answer, and leaves nothing on the others", async () => {
       const ours = await party(servers, { ...OPTIONS, commandTimeoutMs: 1_000 });
       const lock = ours.lock(randomName());
       for (const place of [0, 1, 2]) await ours.proxies[place]?.refuse();
@@ -127,7 +127,7 @@ describeWithProcess('the red lock over five servers', () => {
       await freeEverywhere(servers, lock.name);
     });
 
-    it('down from the start: two callers at once are both told, neither takes the other for a holder', async () => {
+    it('down from the start: two concurrent callers both reject, and neither mistakes the other for a holder', async () => {
       const ours = await party(servers, { ...OPTIONS, commandTimeoutMs: 500 });
       const lock = ours.lock(randomName());
       for (const place of [0, 1, 2]) await ours.proxies[place]?.refuse();
@@ -137,7 +137,7 @@ describeWithProcess('the red lock over five servers', () => {
       await freeEverywhere(servers, lock.name);
     });
 
-    it('down while it is waited for: the waiter waits that out', async () => {
+    it('down during a wait: the waiter waits until they are back', async () => {
       const options = { ...OPTIONS, commandTimeoutMs: 500 };
       const [ours, theirs] = [await party(servers, options), await party(servers, options)];
       const hold = await ours.lock(randomName()).lock();
@@ -151,7 +151,7 @@ describeWithProcess('the red lock over five servers', () => {
       expect(await (await waiting).unlock()).toBe(true);
     });
 
-    it('frozen: who aborts is let go at once, and nothing is left when they go on', async () => {
+    it('frozen: an aborted call rejects at once, and nothing is left when they continue', async () => {
       const ours = await (await party(servers, OPTIONS)).meet();
       const lock = ours.lock(randomName());
       const frozen = servers.slice(1, 4);
@@ -171,7 +171,7 @@ describeWithProcess('the red lock over five servers', () => {
     });
   });
 
-  it('with votes split 2 + 2 + 1: someone wins, and all in the end', async () => {
+  it('with votes split 2 + 2 + 1: one caller wins, and all get the lock in the end', async () => {
     const parties = await Promise.all([1, 2, 3].map(async () => (await party(servers, OPTIONS)).meet()));
     const name = randomName();
     const own = [[0, 1], [2, 3], [4]];
@@ -192,7 +192,7 @@ describeWithProcess('the red lock over five servers', () => {
     await freeEverywhere(servers, name);
   });
 
-  it('with one server named twice, directly and through a proxy: is refused', async () => {
+  it('with one server listed twice, directly and through a proxy: the lock is refused', async () => {
     const { clients } = await party(servers.slice(0, 2), OPTIONS);
     const again = await join('Holdfast.connect', servers[0] as TestServer, OPTIONS);
     const name = randomName();

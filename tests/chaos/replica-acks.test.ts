@@ -119,7 +119,7 @@ describeWithProcess('replicas do not acknowledge', () => {
 
   describe.each(FAULTS)('$title', (fault) => {
     it.each(WISHES)(
-      'replicas: %s: whatever was granted is undone, and can be had again',
+      'replicas: %s: the grant is undone, and the lock can be taken again',
       async (replicas) => {
         const [insisting, other] = [await client({ ...INSISTING, replicas }), await client({ replicas: 0 })];
         const kinds = GRANTABLES.map((kind) => ({ ...kind, name: randomName('acks') }));
@@ -149,7 +149,7 @@ describeWithProcess('replicas do not acknowledge', () => {
       },
     );
 
-    it('nothing is left on the primary', async () => {
+    it('no trace is left on the primary', async () => {
       const insisting = await client(INSISTING);
       await strike(fault);
       // Permits are given back; of locks nothing is to be left.
@@ -163,7 +163,7 @@ describeWithProcess('replicas do not acknowledge', () => {
       });
     });
 
-    it('renewals of other locks go on', async () => {
+    it('renewals of other locks continue', async () => {
       const leaseMs = 1_500;
       const holder = await client({ ...INSISTING, watchdogMs: leaseMs });
       const events = listenTo(holder);
@@ -187,7 +187,7 @@ describeWithProcess('replicas do not acknowledge', () => {
     });
   });
 
-  it('nobody can be asked who is there: what was granted is undone all the same', async () => {
+  it('the replicas cannot be counted: the grant is still undone', async () => {
     const way = await address(set.primary);
     const options = { replicas: 'auto', replicaTimeoutMs: 1_500, commandTimeoutMs: 3_000 } as const;
     const auto = await join('Holdfast.connect', way.proxy, options);

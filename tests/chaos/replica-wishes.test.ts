@@ -49,8 +49,8 @@ async function kill({ server }: TestReplica, primary: TestServer, left: number):
   });
 }
 
-describeWithProcess('how many acknowledgements are asked for', () => {
-  it.each(UNASKING)('$mode: none, whether replicas stall or are gone', async ({ options }) => {
+describeWithProcess('the number of required acknowledgements', () => {
+  it.each(UNASKING)('$mode: none, whether replicas stall or have left', async ({ options }) => {
     const { primary, replicas } = await replicated(1);
     const [replica] = replicas as [TestReplica];
     await settle(primary);
@@ -64,34 +64,31 @@ describeWithProcess('how many acknowledgements are asked for', () => {
     expect(await waits(primary)).toBe(before);
   });
 
-  it.each(EACH_WAY)('auto, %s: none where there is no replica', async (way) => {
+  it.each(EACH_WAY)('auto, %s: none if there is no replica', async (way) => {
     const server = await ownServer();
     const client = await join(way, server, TIMES);
     await grant(client);
     expect(await waits(server)).toBe(0);
   });
 
-  it.each(EACH_WAY)(
-    'auto, %s: one where there is a replica, which is not missed when it is gone',
-    async (way) => {
-      const { primary, replicas } = await replicated(1);
-      const client = await join(way, primary, TIMES);
-      const sofar = await waits(primary);
-      await grant(client);
-      expect(await waits(primary)).toBeGreaterThan(sofar);
-      await kill(replicas[0] as TestReplica, primary, 0);
+  it.each(EACH_WAY)('auto, %s: one if there is a replica, none after it has left', async (way) => {
+    const { primary, replicas } = await replicated(1);
+    const client = await join(way, primary, TIMES);
+    const sofar = await waits(primary);
+    await grant(client);
+    expect(await waits(primary)).toBeGreaterThan(sofar);
+    await kill(replicas[0] as TestReplica, primary, 0);
 
-      // It is still counted on, until it is found that nobody is there to answer.
-      const { error, tookMs } = await timed(grant(client));
-      expect(error).toBeUndefined();
-      expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
-      const before = await waits(primary);
-      await grant(client);
-      expect(await waits(primary)).toBe(before);
-    },
-  );
+    // It is still counted on, until it is found that nobody is there to answer.
+    const { error, tookMs } = await timed(grant(client));
+    expect(error).toBeUndefined();
+    expect(tookMs).toBeLessThan(REPLICA_TIMEOUT_MS + SLACK_MS);
+    const before = await waits(primary);
+    await grant(client);
+    expect(await waits(primary)).toBe(before);
+  });
 
-  it('auto: one is enough, whichever it is, and one has to be while any is connected', async () => {
+  it('auto: one is enough, from any replica, and one is required while any replica is connected', async () => {
     const { primary, replicas } = await replicated(2);
     const client = await join('Holdfast.connect', primary, TIMES);
     const [one, other] = replicas as [TestReplica, TestReplica];
@@ -104,7 +101,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
     await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
   });
 
-  it.each(EACH_WAY)('a number, %s: so many, also when they are gone', async (way) => {
+  it.each(EACH_WAY)('a number, %s: that many, even after replicas have left', async (way) => {
     const { primary, replicas } = await replicated(2);
     const client = await join(way, primary, { ...TIMES, replicas: 2 });
     const [one, other] = replicas as [TestReplica, TestReplica];
@@ -116,7 +113,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
   });
 
   describe('majority', () => {
-    it('is one of two replicas, also when both are gone', async () => {
+    it('is one of two replicas, even after both have left', async () => {
       const { primary, replicas } = await replicated(2);
       const client = await join('Holdfast.connect', primary, { ...TIMES, replicas: 'majority' });
       const [one, other] = replicas as [TestReplica, TestReplica];
@@ -127,7 +124,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
       await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
     });
 
-    it('counts the replicas that were listed, not only those that are there', async () => {
+    it('counts the listed replicas, not only the connected ones', async () => {
       const { primary, replicas } = await replicated(4);
       const target = {
         master: { url: primary.url },
@@ -150,7 +147,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
       return { host: primary.host, port: primary.port, username: 'limited', password: 'secret' };
     }
 
-    it.each(EACH_WAY)('auto, %s: granted, with one warning', async (way) => {
+    it.each(EACH_WAY)('auto, %s: the lock is granted, with one warning', async (way) => {
       const client = await join(way, await stage(), TIMES);
       const events = listenTo(client);
       await Promise.all([grant(client), grant(client)]);
@@ -161,7 +158,7 @@ describeWithProcess('how many acknowledgements are asked for', () => {
       expect((await client.health()).problems).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
     });
 
-    it.each(WAYS.slice(0, 2))('a number, %s: refused, and undone', async (way) => {
+    it.each(WAYS.slice(0, 2))('a number, %s: the lock is refused, and the grant undone', async (way) => {
       const place = await stage();
       const client = await join(way, place, { ...TIMES, replicas: 1 });
       const lock = client.getLock(randomName('wish'));
@@ -169,15 +166,15 @@ describeWithProcess('how many acknowledgements are asked for', () => {
       await eventually(async () => expect(await lock.isLocked()).toBe(false));
     });
 
-    it('a number: cannot be connected with', async () => {
+    it('a number: connecting fails', async () => {
       const opening = join('Holdfast.connect', await stage(), { ...TIMES, replicas: 1 });
       await expect(opening).rejects.toMatchObject({ code: 'ERR_DRIVER' });
     });
   });
 });
 
-describeWithProcess('what is said of acknowledgements is what is done', () => {
-  it.each(EACH_WAY)('auto, %s: without the right to wait, and once it is given back', async (way) => {
+describeWithProcess('the reported acknowledgements match the behaviour', () => {
+  it.each(EACH_WAY)('auto, %s: without permission for WAIT, and once it is granted again', async (way) => {
     const { primary, replicas } = await replicated(1);
     const [{ server: replica }] = replicas as [TestReplica];
     const { host, port } = primary;
@@ -211,7 +208,7 @@ describeWithProcess('what is said of acknowledgements is what is done', () => {
     expect(await client.health()).toMatchObject({ status: 'ok', problems: [] });
   });
 
-  it('one: without the right to wait nothing is granted, and the next look tells why', async () => {
+  it('one: without permission for WAIT no lock is granted, and the next check reports why', async () => {
     const { primary } = await replicated(1);
     const { host, port } = primary;
     await primary.command('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all');
@@ -230,7 +227,7 @@ describeWithProcess('what is said of acknowledgements is what is done', () => {
     });
   });
 
-  it('majority: replicas that are gone are missed', async () => {
+  it('majority: replicas that have left still count', async () => {
     const { primary, replicas } = await replicated(2);
     const client = await join('default ioredis 6', primary, { ...TIMES, replicas: 'majority' });
     const { warning } = listenTo(client);
@@ -248,7 +245,7 @@ describeWithProcess('what is said of acknowledgements is what is done', () => {
     });
   });
 
-  it('majority: without a replica ever seen, nobody acknowledges', async () => {
+  it('majority: if no replica was ever seen, locks are granted without acknowledgements', async () => {
     const server = await ownServer();
     const client = await join('default ioredis 6', server, { ...TIMES, replicas: 'majority' });
     const { warning } = listenTo(client);

@@ -56,7 +56,7 @@ describeWithProcess('an outage that is longer than the memory of the server', ()
     expect(await server.command('GET', name)).toBe('5');
   });
 
-  it.each(LAYOUTS)('an acquisition that could not be sent does not run late: $title', async (kind) => {
+  it.each(LAYOUTS)('an acquisition that was not sent does not run late: $title', async (kind) => {
     const { server, proxy } = await arena();
     const name = randomName();
     const { redis, client } = await patient(proxy);
@@ -136,7 +136,7 @@ describeWithProcess('a change whose reply was lost is remembered for more than a
 
 describeWithProcess('bytes of a broken connection, arriving after the call was answered on the next', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of a change: it counts once, also when answers that arrived are forgotten', async () => {
+    it('of a change: the change counts once, even after remembered answers are forgotten', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const client = await join(way, proxy, { commandTimeoutMs: 2_000 });

@@ -60,7 +60,7 @@ const UNDONE = '["undone"]';
 
 describeWithProcess('semaphore: the reply is lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('of taking and of giving back: each counts once', async () => {
+    it('of acquire() and release(): each counts once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       const taken = proxy.swallowReply(ACQUIRE);
       await semaphore.acquire(2);
@@ -81,7 +81,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       expect(await freeOn(server, name)).toBe(5);
     });
 
-    it('of setting, adding and draining: each counts once and answers what it did', async () => {
+    it('of setting, adding and draining: each counts once and gets its first answer', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       await server.command('DEL', name);
       const set = proxy.swallowReply(runs(scripts.semaphoreTrySetPermits));
@@ -98,7 +98,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       expect(await server.command('PTTL', name)).toBeGreaterThan(30_000);
     });
 
-    it('of withPermit: what it took goes back once', async () => {
+    it('of withPermit: its permits are returned once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 2);
       const swallowed = [proxy.swallowReply(ACQUIRE), proxy.swallowReply(RELEASE_IF_EXISTS)];
       const inside = await semaphore.withPermit(() => freeOn(server, name));
@@ -107,7 +107,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       expect(await freeOn(server, name)).toBe(2);
     });
 
-    it('and the caller gives up: what was taken comes back once', async () => {
+    it('and the caller gives up: the taken permits are returned once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 5);
       await givenUp(
         proxy,
@@ -120,7 +120,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       expect(await freeOn(server, name)).toBe(5);
     });
 
-    it('and the caller gives up: an attempt that took nothing gives nothing back', async () => {
+    it('and the caller gives up: an attempt that took nothing returns nothing', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 2);
       await givenUp(proxy, ACQUIRE, (signal) => semaphore.acquire(3, { signal }));
       await proxy.heal();
@@ -128,7 +128,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       expect(await freeOn(server, name)).toBe(2);
     });
 
-    it('and an outage follows that is longer than answers are remembered otherwise', async () => {
+    it('and an outage follows that is longer than the usual memory of answers', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 0, 200);
       const waiting = semaphore.acquire();
       await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1);
@@ -146,7 +146,7 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
 });
 
 describeWithProcess('semaphore: an attempt reported as failed executes later', () => {
-  it.each(EACH_WAY)('after it was undone it takes nothing, with %s', async (way) => {
+  it.each(EACH_WAY)('takes nothing after it was undone, with %s', async (way) => {
     const place = await stage(way, 5, COMMAND_TIMEOUT_MS);
     const { server, name, semaphore } = place;
     await arrivesUndone(
@@ -161,7 +161,7 @@ describeWithProcess('semaphore: an attempt reported as failed executes later', (
 
 describeWithProcess('semaphore: no answer to a release', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('that ran: the caller is told that it is not known, and the repeat adds nothing', async () => {
+    it('that ran: the outcome is unknown to the caller, and the repeat adds nothing', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 1, COMMAND_TIMEOUT_MS);
       const swallowed = proxy.swallowReply(RELEASE, { after: 'silence' });
       const released = await timed(semaphore.release(2));
@@ -176,7 +176,7 @@ describeWithProcess('semaphore: no answer to a release', () => {
       expect(await freeOn(server, name)).toBe(3);
     });
 
-    it('that has not run: it runs when the server can be reached again', async () => {
+    it('that has not run: the release runs when the server is back', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 1, COMMAND_TIMEOUT_MS);
       await semaphore.availablePermits();
       proxy.blackhole();
@@ -186,7 +186,7 @@ describeWithProcess('semaphore: no answer to a release', () => {
       await eventually(async () => (await freeOn(server, name)) === 3);
     });
 
-    it('and its rights are taken away meanwhile: the permits come back when it has them again', async () => {
+    it('whose user loses permission meanwhile: the permits are returned when the user has it again', async () => {
       const { server, proxy, name, client, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
       const { error: errors } = listenTo(client);
       await semaphore.acquire(2);
@@ -200,7 +200,7 @@ describeWithProcess('semaphore: no answer to a release', () => {
       expect(errors).toHaveLength(1);
     });
 
-    it('of withPermit, whose rights are taken away: the permit comes back when it has them again', async () => {
+    it('of withPermit, whose user loses permission: the permit is returned when the user has it again', async () => {
       const { server, name, client, semaphore } = await stage(way, 5, COMMAND_TIMEOUT_MS);
       const { error: errors } = listenTo(client);
       await semaphore.withPermit(() => server.command('ACL', 'SETUSER', 'default', 'resetkeys'));
@@ -209,7 +209,7 @@ describeWithProcess('semaphore: no answer to a release', () => {
       await eventually(async () => (await freeOn(server, name)) === 5);
     });
 
-    it('of withPermit: its result counts, the failure is reported, and the permit comes back', async () => {
+    it('of withPermit: the result is returned, the failure is reported, and the permit is returned later', async () => {
       const { server, proxy, name, client, semaphore } = await stage(way, 2, COMMAND_TIMEOUT_MS);
       const { error } = listenTo(client);
       const result = await semaphore.withPermit(async () => {
@@ -240,8 +240,8 @@ describeWithProcess('semaphore: a server that never answers', () => {
   );
 });
 
-describeWithProcess('semaphore: nobody is forgotten', () => {
-  it('permits that no message told of are found at the poll, by those who want few and many', async () => {
+describeWithProcess('semaphore: every waiter is served', () => {
+  it('permits without a message are found at the poll, by small and large requests', async () => {
     const { server, name, client } = await stage('Holdfast.connect', 0);
     const semaphore = client.getSemaphore(name);
     const waiting = [timed(semaphore.acquire()), timed(semaphore.acquire()), timed(semaphore.acquire(2))];
@@ -260,7 +260,7 @@ describeWithProcess('semaphore: nobody is forgotten', () => {
     expect(await freeOn(server, name)).toBe(0);
   });
 
-  it('a release that nobody heard is seen at the re-subscription', async () => {
+  it('a release during a broken subscription is found after the re-subscription', async () => {
     const place = await stage('Holdfast.connect', 0);
     const { server, name, semaphore } = place;
     const waiting = timed(semaphore.acquire());
@@ -271,7 +271,7 @@ describeWithProcess('semaphore: nobody is forgotten', () => {
     expect(tookMs).toBeLessThan(SOONEST_POLL_MS);
   });
 
-  it('SIGKILL of one who waits: the permits go to the next', async () => {
+  it('SIGKILL of a waiter: the permits go to the next waiter', async () => {
     const { server, name, client } = await stage('Holdfast.connect', 0);
     const child = spawnChild(CHILD, { args: [server.url, name] });
     await eventually(async () => (await subscribersOf(server, semaphoreChannel(name))) === 1, {
@@ -284,7 +284,7 @@ describeWithProcess('semaphore: nobody is forgotten', () => {
     expect(await semaphore.tryAcquire()).toBe(true);
   });
 
-  it('SIGKILL of one who holds: its permits stay taken, for they have no lease', async () => {
+  it('SIGKILL of a holder: its permits stay taken, because they have no lease', async () => {
     const { server, name } = await stage('Holdfast.connect', 3);
     const child = spawnChild(CHILD, { args: [server.url, name] });
     await child.next(({ state }) => state === 'inside');
@@ -293,7 +293,7 @@ describeWithProcess('semaphore: nobody is forgotten', () => {
     expect(await freeOn(server, name)).toBe(2);
   });
 
-  it('asked to end, a process gives back what withPermit holds', async () => {
+  it('SIGTERM of a process: the permits of withPermit are returned', async () => {
     const { server, name } = await stage('Holdfast.connect', 3);
     const child = spawnChild(CHILD, { args: [server.url, name, 'closeOnSignals'] });
     await child.next(({ state }) => state === 'inside');

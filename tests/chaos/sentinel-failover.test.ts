@@ -66,7 +66,7 @@ const begin = (who: readonly Duelists[], primary: TestServer) =>
 describeWithProcess('Sentinels make another server the primary', () => {
   describe('on request', () => {
     it(
-      'what was replicated stays with its holder, in every mode, with the guard and without',
+      'replicated locks stay with their holders, in every mode, with the guard and without',
       async () => {
         const { watched, primary } = await stage();
         const plain = await pairs(watched, UNAWARE);
@@ -90,7 +90,7 @@ describeWithProcess('Sentinels make another server the primary', () => {
     );
 
     it(
-      'a lease that ends before the old primary is demoted: without the guard, kept in every mode',
+      'a lease that ends before the old primary is demoted: without the guard, the promise is kept in every mode',
       async () => {
         const { watched, primary } = await stage(2);
         const short = UNGUARDED_MODES.map(({ options }) => ({ ...options, watchdogMs: SHORT_MS }));
@@ -118,7 +118,7 @@ describeWithProcess('Sentinels make another server the primary', () => {
     );
 
     it(
-      'a lease that ends before the old primary is demoted: with the guard, kept',
+      'a lease that ends before the old primary is demoted: with the guard, the promise is kept',
       async () => {
         const { watched } = await stage();
         const options = { ...GUARDED, watchdogMs: SHORT_MS };
@@ -139,7 +139,7 @@ describeWithProcess('Sentinels make another server the primary', () => {
   });
 
   it(
-    'the primary is killed before the lock was replicated: the holder is told without the guard, and keeps it with it',
+    'the primary is killed before the lock was replicated: the holder learns of the loss without the guard, and keeps the lock with it',
     async () => {
       const { watched, primary } = await stage();
       const [plain, guarded] = [await pairs(watched, UNAWARE), await pairs(watched, GUARDED)];

@@ -99,7 +99,7 @@ describeWithProcess('Sentinels switch to another primary while the old one takes
   );
 
   it.each(WAYS)(
-    '%s: a hold that no replica has comes back by the guard, and is lost without it',
+    '%s: the guard reclaims a hold that no replica has, and without it the hold is lost',
     async (way) => {
       const { watched, primary } = await stage();
       const [plain, guarded] = [
@@ -128,7 +128,7 @@ describeWithProcess('Sentinels switch to another primary while the old one takes
   );
 
   it.each(WAYS)(
-    '%s: the Sentinel that is listed first is dead: followed all the same',
+    '%s: the first listed Sentinel is dead: the client still follows the switch',
     async (way) => {
       const { watched, primary } = await stage();
       const client = await joinSentinels(way, watched, PLAIN);
@@ -149,7 +149,7 @@ describeWithProcess('Sentinels switch to another primary while the old one takes
   );
 
   it(
-    'the only Sentinel is out of reach while it speaks: the client asks when the Sentinel is back',
+    'the only Sentinel is unreachable when it announces the switch: the client asks once the Sentinel is back',
     async () => {
       const { watched, primary } = await stage(1);
       const [sentinel] = watched.sentinels as [TestServer];
@@ -173,7 +173,7 @@ describeWithProcess('Sentinels switch to another primary while the old one takes
   );
 
   it(
-    'a client that was brought along and stays behind: its locks follow, and a warning names the option',
+    "a user's client that stays with the old primary: its locks follow, and a warning names the option",
     async () => {
       const { watched, primary } = await stage();
       const { Redis } = await import('ioredis');

@@ -8,7 +8,7 @@ import { aborted, arena, join, leftovers, listenTo, SLACK_MS, timed } from './su
 import { LAYOUTS } from './support/kinds.ts';
 
 describeWithProcess('wiped', () => {
-  it.each(LAYOUTS)('FLUSHALL while $title is held: told at the next renewal', async (kind) => {
+  it.each(LAYOUTS)('FLUSHALL while $title is held: the signal aborts at the next renewal', async (kind) => {
     const { server } = await arena();
     const name = randomName();
     const watchdogMs = 6_000;
@@ -30,7 +30,7 @@ describeWithProcess('wiped', () => {
     expect(await kind.holderOn(server, name)).toBe(theirs.owner);
   });
 
-  it.each(LAYOUTS)('FLUSHALL before any renewal: the unlock of $title says so', async (kind) => {
+  it.each(LAYOUTS)('FLUSHALL before any renewal: the unlock of $title answers false', async (kind) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server);
@@ -73,7 +73,7 @@ describeWithProcess('wiped', () => {
 });
 
 describeWithProcess('out of memory', () => {
-  it.each(LAYOUTS)('noeviction: no new $title, but renewing and unlocking work', async (kind) => {
+  it.each(LAYOUTS)('noeviction: no new $title is granted, but renewals and unlocks work', async (kind) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server, { watchdogMs: 3_000 });
@@ -97,7 +97,7 @@ describeWithProcess('out of memory', () => {
     expect(await (await kind.get(client, free).lock()).unlock()).toBe(true);
   });
 
-  it.each(LAYOUTS)('noeviction: the watchdog keeps $title, entries come and go', async (kind) => {
+  it.each(LAYOUTS)('noeviction: the watchdog keeps $title, and re-entry works', async (kind) => {
     const { server } = await arena();
     const name = randomName();
     const client = await join('Holdfast.connect', server, { watchdogMs: 3_000 });

@@ -80,7 +80,7 @@ describeWithProcess('after an event loop that was blocked past the deadline', ()
     expectAborted(hold);
   });
 
-  it('the signal of a hold that was given back before stays as it is', async () => {
+  it('the signal of a hold that was released before does not abort', async () => {
     const client = await join('Holdfast.connect', (await arena()).server);
     const hold = await client.getLock(randomName()).lock(leased);
     await hold.unlock();

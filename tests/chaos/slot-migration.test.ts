@@ -70,7 +70,7 @@ describeWithProcess('a slot moves to another node', () => {
       expect(await kept.unlock()).toBe(true);
     });
 
-    it('half-way, holds are kept, and what is asked for is answered in the end, once', async () => {
+    it('half-way, holds are kept, and every request is answered once in the end', async () => {
       const [from, to] = nodes();
       const name = await nameOn(cluster, from);
       const client = (options: ClientOptions) => joinCluster(way, cluster, options);
@@ -118,7 +118,7 @@ describeWithProcess('a slot moves to another node', () => {
       return { name, other: await client(), holds, events, move, from: performance.now() };
     }
 
-    it('holders keep their locks, and callers wait though no server has told them to', async () => {
+    it('holders keep their locks, and callers wait without an answer of a server', async () => {
       const { name, other, holds, events, move, from } = await halfWay();
       const names = [...holds.map((hold) => hold.name), `{${name}}:new`];
       const waiting = names.map((each) => timed(other.getLock(each).lock()));
@@ -139,14 +139,14 @@ describeWithProcess('a slot moves to another node', () => {
       }
     });
 
-    it('an unlock that names one key goes where that key is by then', async () => {
+    it('an unlock of one key goes to the node that has the key by then', async () => {
       const { other, holds, move } = await halfWay({ leaseMs: 60_000 });
       for (const hold of holds) expect(await hold.unlock()).toBe(true);
       await move.finish();
       for (const { name } of holds) expect(await other.getLock(name).tryLock()).not.toBeNull();
     });
 
-    it('an unlock that names several goes on until the slot has moved, and frees the lock once', async () => {
+    it('an unlock of several keys is repeated until the slot has moved, and frees the lock once', async () => {
       // Nothing but the release ends leases as long as these.
       const { other, holds, move, from } = await halfWay({ leaseMs: 60_000 }, 'getFairLock');
       const unlocking = holds.map((hold) => timed(hold.unlock()));
@@ -161,7 +161,7 @@ describeWithProcess('a slot moves to another node', () => {
     });
   });
 
-  it('half-way between the two keys of a reader, the reader is told before a writer can come in', async () => {
+  it("half-way between the two keys of a reader, the reader's signal aborts before a writer can get the lock", async () => {
     const [from, to] = nodes();
     const name = await nameOn(cluster, from);
     const [client, other] = [
@@ -221,7 +221,7 @@ describeWithProcess('a slot moves to another node', () => {
   );
 
   it(
-    'to and fro under load: nobody is let in twice, and no permit is lost',
+    'back and forth under load: no lock is granted twice, and no permit is lost',
     async () => {
       const [from, to] = nodes();
       const name = await nameOn(cluster, from);
@@ -268,7 +268,7 @@ describeWithProcess('a slot moves to another node', () => {
   describe('with the guard', () => {
     const guarded = (graceMs: number): ClientOptions => ({ ...SHORT, guard: { graceMs } });
 
-    it.each(EACH_WAY)('%s: a node that was never promoted lets everybody in', async (way) => {
+    it.each(EACH_WAY)('%s: a node that was never promoted grants every owner', async (way) => {
       const [from, to] = nodes();
       const graceMs = 2_000;
       // A server tells its age in whole seconds, rounded either way.
@@ -293,7 +293,7 @@ describeWithProcess('a slot moves to another node', () => {
       expect(await hold?.unlock()).toBe(true);
     });
 
-    it('a node younger than the grace does not', async () => {
+    it('a node younger than the grace grants no new owner', async () => {
       const [from, to] = nodes();
       const name = await nameOn(cluster, from);
       await cluster.moveSlot(cluster.slotOf(name), to);

@@ -108,7 +108,7 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
     };
 
     it(
-      'with the guard, whoever is left there is told before anybody else is in',
+      'with the guard, signals of holders at the old primary abort before another owner gets the lock',
       async () => {
         const staged = await refusing();
         staged.cut();
@@ -125,7 +125,7 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
     );
 
     it.each(UNGUARDED_MODES)(
-      '$mode, without the guard: what it renewed last is granted twice',
+      '$mode, without the guard: a hold that it renewed last is granted twice',
       async ({ options }) => {
         const staged = await stage();
         const duels = await staged.duels({ ...options, watchdogMs: LEASE_MS });
@@ -152,7 +152,7 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
     );
 
     it(
-      'with the guard, a lease that is longer than the grace is not relied on either',
+      'with the guard, a holder does not rely on a lease longer than the grace either',
       async () => {
         const staged = await refusing();
         staged.cut();
@@ -168,9 +168,9 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
     );
   });
 
-  describe('the primary goes on alone', () => {
+  describe('the primary keeps granting locks alone', () => {
     it(
-      'with the guard, granted twice all the same',
+      'with the guard, the lock is still granted twice',
       async () => {
         const staged = await stage();
         staged.cut();
@@ -185,7 +185,7 @@ describeWithProcess('a primary is cut off and its replica promoted', () => {
     );
 
     it.each(UNGUARDED_MODES)(
-      '$mode, without the guard: granted twice',
+      '$mode, without the guard: the lock is granted twice',
       async ({ options }) => {
         const staged = await stage();
         const duels = await staged.duels({ ...options, watchdogMs: GRACE_MS });

@@ -9,7 +9,7 @@ import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo } from './support/arena.ts';
 
 describeWithProcess('stealing while the replica stands still', () => {
-  it('tells the holder of the same client, long before its next renewal', async () => {
+  it('aborts the signal of a holder of the same client, long before its next renewal', async () => {
     const { primary, replicas } = await ownReplicas({ replicas: 1 });
     await whenAcknowledging(primary, 1);
     const client = await join('Holdfast.connect', primary, { replicas: 1, replicaTimeoutMs: 500 });

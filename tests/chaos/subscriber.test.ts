@@ -19,7 +19,7 @@ import { LOCK } from './support/kinds.ts';
 
 describeWithProcess('the subscriber connection', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it('half open: found by its silence, replaced, and the next release is heard', async () => {
+    it('half open: its silence reveals it, it is replaced, and the next release arrives', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const holder = await (await join('Holdfast.connect', server)).getLock(name).lock();
@@ -42,7 +42,7 @@ describeWithProcess('the subscriber connection', () => {
       expect(tookMs).toBeLessThan(SOONEST_POLL_MS);
     });
 
-    it('broken: a release that nobody heard is seen at the re-subscription', async () => {
+    it('broken: a release during the gap is found after the re-subscription', async () => {
       const { server, proxy } = await arena();
       const name = randomName();
       const channel = lockChannel(name);
@@ -66,7 +66,7 @@ describeWithProcess('the subscriber connection', () => {
     });
   });
 
-  it('never acknowledged: the waiter is in at its poll', async () => {
+  it('never acknowledged: the waiter gets the lock at its poll', async () => {
     const { server, proxy } = await arena();
     const name = randomName();
     const holder = await (await join('Holdfast.connect', server)).getLock(name).lock();

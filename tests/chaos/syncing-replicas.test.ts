@@ -75,7 +75,7 @@ const DISKLESS = ['--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '
 const HELD_BACK = ['--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '3600'];
 
 describeWithProcess('a replica that is being synchronised', () => {
-  it('auto: a replica that waits for its snapshot is not asked, and is once it is online', async () => {
+  it('auto: a replica that waits for its snapshot does not count until it is online', async () => {
     const primary = await ownServer({ args: HELD_BACK });
     const replica = await ownReplica(primary);
     await whenReplicaIs(primary, 'wait_bgsave');
@@ -100,7 +100,7 @@ describeWithProcess('a replica that is being synchronised', () => {
     expect(outcomes).toMatchObject(clients.map(() => ({ reason: refused(0, 1) })));
   });
 
-  it('auto: a replica that stalls while it receives its snapshot is not asked', async () => {
+  it('auto: a replica that stalls while it receives its snapshot does not count', async () => {
     const primary = await writtenServer([...DISKLESS, '--rdbcompression', 'no']);
     await primary.command('CONFIG', 'SET', 'repl-diskless-sync-delay', 3600);
     // More than the buffers of the connection can take.
@@ -117,7 +117,7 @@ describeWithProcess('a replica that is being synchronised', () => {
     await whenReplicaIs(primary, receiving);
   });
 
-  it('auto: the only replica has to be synchronised anew, which does not stop acquisitions', async () => {
+  it('auto: a new synchronisation of the only replica does not stop acquisitions', async () => {
     const { primary, replicas } = await ownReplicas({ replicas: 1 });
     const [{ server: replica }] = replicas as [TestReplica];
     await whenAcknowledging(primary, 1);
@@ -137,7 +137,7 @@ describeWithProcess('a replica that is being synchronised', () => {
 
 describeWithProcess('a reader that never acknowledges', () => {
   describe.each(READERS)('$reader', ({ words }) => {
-    it('auto: is not asked for as long as it runs', async () => {
+    it('auto: never counts as a replica', async () => {
       const primary = await writtenServer(DISKLESS);
       const early = await joinInEveryWay(primary);
       await primary.command('CONFIG', 'SET', 'repl-diskless-sync-delay', 3600);
@@ -154,7 +154,7 @@ describeWithProcess('a reader that never acknowledges', () => {
       }
     });
 
-    it('majority: is no replica that would be missed', async () => {
+    it('majority: is never required', async () => {
       const { primary, replicas } = await ownReplicas({ replicas: 2 });
       await whenAcknowledging(primary, 2);
       await attachReader(primary, words);
@@ -169,7 +169,7 @@ describeWithProcess('a reader that never acknowledges', () => {
       await grantAtOnce(client);
     });
 
-    it('a number: does not stand in for a replica', async () => {
+    it('a number: does not replace a replica', async () => {
       const primary = await writtenServer(DISKLESS);
       await attachReader(primary, words);
       await whenReplicaIs(primary, 'online');
@@ -181,7 +181,7 @@ describeWithProcess('a reader that never acknowledges', () => {
     });
   });
 
-  it('auto: a primary that was never written to asks its replica, and no reader', async () => {
+  it('auto: a primary without writes counts its replica, and no reader', async () => {
     const primary = await ownServer({ args: DISKLESS });
     const leave = await attachReader(primary, PLAIN);
     await whenReplicaIs(primary, 'online');
@@ -193,7 +193,7 @@ describeWithProcess('a reader that never acknowledges', () => {
     expect((await (await join('Holdfast.connect', another)).capabilities()).replicas.connected).toBe(1);
   });
 
-  it('auto: is not asked by clients of a Cluster', async () => {
+  it('auto: does not count in a Cluster', async () => {
     const cluster = await ownCluster({ primaries: 2, replicasEach: 0, args: DISKLESS });
     const [primary] = cluster.nodes as [TestServer];
     await attachReader(primary, PLAIN);
@@ -208,7 +208,7 @@ describeWithProcess('a reader that never acknowledges', () => {
 
 describeWithProcess('a replica that has fallen silent', () => {
   describe.skipIf(!CAN_SHIFT)('on a primary whose clock is moved', () => {
-    it('auto: is missed for a minute, though the primary keeps its connection; a majority misses it on', async () => {
+    it('auto: is required for a minute only, though the primary keeps its connection; a majority still requires it', async () => {
       const { server: primary, shift } = await shiftableServer();
       await primary.command('CONFIG', 'SET', 'repl-diskless-sync-delay', 0);
       await primary.command('CONFIG', 'SET', 'repl-timeout', 86_400);

@@ -8,7 +8,7 @@ import { CASES } from './support/unanswered.ts';
 
 describeWithProcess('nothing answers for longer than the lease', () => {
   it.each(CASES)(
-    '$title, $way: holders are told before the server lets anyone in',
+    '$title, $way: signals abort before the server grants another owner',
     async ({ way, fault }) => {
       const place = await arena();
       const { server, proxy } = place;

@@ -15,7 +15,7 @@ async function serverTime(server: { command(name: 'TIME'): Promise<unknown> }): 
 describeWithProcess('the wall clock of the server', () => {
   describe.skipIf(!CAN_SHIFT)('moved by a shim', () => {
     it.each(LAYOUTS)(
-      '+40 s: the lease of $title is over there, the holder is told at the renewal',
+      '+40 s: the lease of $title ends on the server, and the signal aborts at the renewal',
       async (kind) => {
         const { server, shift } = await shiftableServer();
         const name = randomName();
@@ -35,7 +35,7 @@ describeWithProcess('the wall clock of the server', () => {
       },
     );
 
-    it('−100 s: the lease stretches there, and a waiter is capped by its poll', async () => {
+    it('−100 s: the lease lasts longer on the server, and a waiter polls', async () => {
       const { server, shift } = await shiftableServer();
       const name = randomName();
       const client = await join('Holdfast.connect', server, { watchdogMs: 3_000 });

@@ -39,7 +39,7 @@ async function writesTo(server: TestServer): Promise<{ until(marker: string): Pr
 
 describeWithProcess('zombie: an acquire reported as failed executes later', () => {
   describe.each(EACH_WAY)('with %s', (way) => {
-    it.each(KINDS)('$title: after the cancel it takes nothing', async (kind) => {
+    it.each(KINDS)('$title: takes nothing after the cancel', async (kind) => {
       const { server, proxy } = await arena();
       const name = randomName();
       const client = await join(way, proxy, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
@@ -62,7 +62,7 @@ describeWithProcess('zombie: an acquire reported as failed executes later', () =
       expect(rival).not.toBeNull();
     });
 
-    it.each(LAYOUTS)('$title: without the cancel it is gone after its lease', async (kind) => {
+    it.each(LAYOUTS)('$title: without the cancel, the lock is free after its lease', async (kind) => {
       const { server, proxy } = await arena();
       const name = randomName();
       const leaseMs = 1_000;

@@ -49,8 +49,8 @@ describeClusterDriver({
     openHere({ cluster: at(ports), username, password, ...(ca !== undefined && { tls: { ca } }) }),
 });
 
-describe('connecting to a Cluster that cannot be had', () => {
-  it('tells where and why', async () => {
+describe('connecting to a Cluster that is not available', () => {
+  it('says where and why', async () => {
     const port = await findFreePort();
     const error = await failure(open({ cluster: at([port]), password: 'secret' }));
     expect(error).toBeInstanceOf(DriverError);
@@ -59,7 +59,7 @@ describe('connecting to a Cluster that cannot be had', () => {
     expect(classify(error)).toBe('transient');
   });
 
-  it('gives up on nodes that do not answer, and leaves nothing behind', async () => {
+  it('fails when nodes do not answer, and leaves nothing behind', async () => {
     const sockets = new Set<unknown>();
     const silent = createServer((socket) => {
       sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => {}));
@@ -76,14 +76,14 @@ describe('connecting to a Cluster that cannot be had', () => {
   });
 
   describeWithProcess('with servers', () => {
-    it('tells that a server is none of a Cluster', async () => {
+    it('says that a server is not part of a Cluster', async () => {
       const { port } = await ownServer();
       const error = await failure(open({ cluster: at([port]) }));
       expect(error.message).toMatch(/: ERR This instance has cluster support disabled$/);
       expect(classify(error)).toBe('refused');
     });
 
-    it('tells that the password is wrong, without repeating it', async () => {
+    it('says that the password is wrong, without repeating it', async () => {
       const cluster = await ownCluster({ primaries: 1, replicasEach: 0 });
       const [node] = cluster.nodes as [TestServer];
       await node.command('CONFIG', 'SET', 'requirepass', 'right');
@@ -106,7 +106,7 @@ describe('connecting to a Cluster that cannot be had', () => {
       expect(error.message).toContain('natMap');
     });
 
-    it('needs no node but those that it can reach', async () => {
+    it('needs only the nodes that it can reach', async () => {
       const args = ['--cluster-require-full-coverage', 'no'];
       const cluster = await ownCluster({ primaries: 5, replicasEach: 0, args });
       const [alive, dead, frozen] = cluster.nodes as [TestServer, TestServer, TestServer];
@@ -128,7 +128,7 @@ async function nameOn(cluster: TestCluster, primary: TestServer): Promise<string
   }
 }
 
-describeWithProcess('a Cluster of our own connecting', () => {
+describeWithProcess('a Cluster client made by Holdfast.connect', () => {
   let cluster: TestCluster;
   let here: TestServer;
   let there: TestServer;
@@ -155,7 +155,7 @@ describeWithProcess('a Cluster of our own connecting', () => {
     return lists.join('\n').match(/ name=\S*holdfast/g) ?? [];
   }
 
-  it('runs a script once when its reply is lost, and tells at once that the outcome is unknown', async () => {
+  it('runs a script once when its reply is lost, and rejects at once with an unknown outcome', async () => {
     const { driver, proxy } = await throughProxy();
     const key = await nameOn(cluster, here);
     const swallowed = proxy.swallowReply(/eval/i);
@@ -165,7 +165,7 @@ describeWithProcess('a Cluster of our own connecting', () => {
     await eventually(async () => expect(await evalOn(driver, COUNT, [key], [])).toBe(2));
   });
 
-  it('fails at once, and certainly unsent, for a node that is not connected', async () => {
+  it('fails at once, certainly unsent, for a node that is not connected', async () => {
     const { driver, proxy } = await throughProxy();
     const key = await nameOn(cluster, here);
     const other = await nameOn(cluster, there);
@@ -185,7 +185,7 @@ describeWithProcess('a Cluster of our own connecting', () => {
     expect(await here.command('GET', key)).toBe('1');
   });
 
-  it('replaces a connection on which nothing comes back', async () => {
+  it('replaces a connection that gets no answers', async () => {
     const { driver, proxy } = await throughProxy(300);
     const key = await nameOn(cluster, here);
     proxy.blackhole();
@@ -194,7 +194,7 @@ describeWithProcess('a Cluster of our own connecting', () => {
     await eventually(() => evalOn(driver, COUNT, [key], []));
   });
 
-  it('asks a node that it has no connection to, and crashes nobody', async () => {
+  it('asks a node without a connection, and does not crash', async () => {
     const driver = await open({ cluster: cluster.addresses });
     const key = await nameOn(cluster, here);
     expect(await evalOn(driver, COUNT, [key], [])).toBe(1);
@@ -206,7 +206,7 @@ describeWithProcess('a Cluster of our own connecting', () => {
     await eventually(async () => expect(await evalOn(driver, COUNT, [key], [])).toBe(2));
   });
 
-  it('says that a script on both sides of a move did not run', async () => {
+  it('reports that a script on both sides of a slot move did not run', async () => {
     const driver = await open({ cluster: cluster.addresses });
     const key = await nameOn(cluster, here);
     const keys = [`{${key}}:1`, `{${key}}:2`];
@@ -222,7 +222,7 @@ describeWithProcess('a Cluster of our own connecting', () => {
     expect(await evalOn(driver, both, keys, [])).toBe(2);
   });
 
-  it('comes back after it has lost every node', async () => {
+  it('recovers after it has lost every node', async () => {
     const own = await ownCluster({ primaries: 1, replicasEach: 0 });
     const [node] = own.nodes as [TestServer];
     const driver = await open({ cluster: own.addresses });

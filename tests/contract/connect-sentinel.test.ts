@@ -37,8 +37,8 @@ describeSentinelClients({
   },
 });
 
-describe('connecting by way of Sentinels that cannot help', () => {
-  it('tells where they are and why, without the password', async () => {
+describe('connecting through Sentinels that cannot help', () => {
+  it('says where they are and why, without the password', async () => {
     const [one, two] = [await findFreePort(), await findFreePort()];
     const sentinels = [one, two].map((port) => ({ host: '127.0.0.1', port }));
     const error = await failure(open({ sentinels, name: 'orders', sentinelPassword: 'secret' }));
@@ -51,7 +51,7 @@ describe('connecting by way of Sentinels that cannot help', () => {
   });
 
   describeWithProcess('with servers', () => {
-    it('tells what is wrong with the name or the passwords', async () => {
+    it('says what is wrong with the name or the passwords', async () => {
       const watched = await ownSentinels({ sentinels: 1, replicas: 0, downAfterMs: 600_000 });
       const [sentinel] = watched.sentinels as [TestServer];
       const [primary] = watched.servers as [TestServer];
@@ -88,7 +88,7 @@ describe('connecting by way of Sentinels that cannot help', () => {
       await frozen.resume();
     });
 
-    it('uses the database it is told to, and leaves nothing open', async () => {
+    it('uses the database of the target, and leaves nothing open', async () => {
       const watched = await ownSentinels({ sentinels: 1, replicas: 0, downAfterMs: 600_000 });
       const [primary] = watched.servers as [TestServer];
       const connections = async () =>
@@ -110,8 +110,8 @@ describe('connecting by way of Sentinels that cannot help', () => {
   });
 });
 
-describeWithProcess('a primary that Sentinels give by its host name', () => {
-  it('is told that name when TLS begins, by every connection', async () => {
+describeWithProcess('a primary that Sentinels name by its host name', () => {
+  it('receives that name in the TLS handshake of every connection', async () => {
     const { key, cert } = createCertificate();
     const names: unknown[] = [];
     let primary: TestServer | undefined;
@@ -151,7 +151,7 @@ describeWithProcess('a primary that Sentinels give by its host name', () => {
 });
 
 describeWithProcess('a fixed primary', () => {
-  it('is connected to when it is one, and nobody else is', async () => {
+  it('is used if it is a primary, and no other server is', async () => {
     const group = await ownReplicas({ replicas: 1 });
     const [primary, replica] = group.servers as [TestServer, TestServer];
     const openFixed = ({ port }: TestServer) =>
@@ -171,7 +171,7 @@ describeWithProcess('a fixed primary', () => {
     );
   });
 
-  it('is believed to be one by a user who may not ask', async () => {
+  it('is trusted by a user without permission to ask', async () => {
     const group = await ownReplicas({ replicas: 1 });
     const { primary } = group;
     await primary.command(

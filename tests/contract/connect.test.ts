@@ -64,8 +64,8 @@ async function listen(server: Server): Promise<{ port: number; accepted: Socket[
   return { port: (server.address() as AddressInfo).port, accepted, open };
 }
 
-describe('opening a connection that cannot be had', () => {
-  it('tells where and why, without the password', async () => {
+describe('opening a connection that is not available', () => {
+  it('says where and why, without the password', async () => {
     const closed = createServer();
     const { port } = await listen(closed);
     closed.close();
@@ -77,7 +77,7 @@ describe('opening a connection that cannot be had', () => {
     expect(classify(error)).toBe('transient');
   });
 
-  it('gives up on a server that does not answer, and leaves nothing behind', async () => {
+  it('fails when the server does not answer, and leaves nothing behind', async () => {
     const silent = await listen(createServer((socket) => socket.resume()));
     const startedAt = performance.now();
     const error = await failure(open({ port: silent.port, password: 'secret' }, 200));
@@ -113,7 +113,7 @@ describe('opening a connection that cannot be had', () => {
     expect(answers).toEqual([]);
   });
 
-  it('refuses a target that makes no sense, without repeating it', async () => {
+  it('refuses an invalid target, without repeating it', async () => {
     for (const url of [
       'redis://me:secret@',
       'http://me:secret@host',
@@ -127,10 +127,10 @@ describe('opening a connection that cannot be had', () => {
   });
 });
 
-describeWithProcess('a connection of our own', () => {
+describeWithProcess('a connection made by Holdfast.connect', () => {
   const count = "return redis.call('incr', KEYS[1])";
 
-  it('tells that the password is wrong, without repeating it', async () => {
+  it('says that the password is wrong, without repeating it', async () => {
     const server = await ownServer({ args: ['--requirepass', 'right'] });
     const error = await failure(open({ url: `redis://:wr0ng@127.0.0.1:${server.port}` }));
     expect(error.message).toMatch(/^Cannot connect to 127\.0\.0\.1:\d+: WRONGPASS /);
@@ -138,7 +138,7 @@ describeWithProcess('a connection of our own', () => {
     expect(classify(error)).toBe('refused');
   });
 
-  it('says nothing on the console when the user may neither ping nor ask for anything', async () => {
+  it('prints nothing if the user may neither ping nor read', async () => {
     const server = await ownServer();
     await server.command(
       'ACL',
@@ -162,7 +162,7 @@ describeWithProcess('a connection of our own', () => {
     }
   });
 
-  it('takes address, credentials and database from the URL, and single fields before it', async () => {
+  it('takes address, credentials and database from the URL, and prefers single fields', async () => {
     const server = await ownServer();
     await server.command('ACL', 'SETUSER', 'käthe', 'on', '>p@ss:wörd', '~*', '&*', '+@all');
     const secret = `${encodeURIComponent('käthe')}:${encodeURIComponent('p@ss:wörd')}`;
@@ -180,7 +180,7 @@ describeWithProcess('a connection of our own', () => {
     }
   });
 
-  it('runs a script once when its reply is lost, and tells at once that the outcome is unknown', async () => {
+  it('runs a script once when its reply is lost, and rejects at once with an unknown outcome', async () => {
     const server = await ownServer();
     const proxy = await ownProxy(server);
     const driver = await open({ port: proxy.port });
@@ -192,7 +192,7 @@ describeWithProcess('a connection of our own', () => {
     await expect.poll(() => evalOn(driver, count, [key], []).catch(() => 'offline')).toBe(2);
   });
 
-  it('fails at once while there is no server, never runs that later, and comes back', async () => {
+  it('fails at once while there is no server, never runs the script later, and recovers', async () => {
     const server = await ownServer();
     const driver = await open({ port: server.port });
     const key = randomUUID();
@@ -210,7 +210,7 @@ describeWithProcess('a connection of our own', () => {
     expect(await evalOn(driver, count, [key], [])).toBe(1);
   });
 
-  it('replaces a connection on which nothing comes back', async () => {
+  it('replaces a connection that gets no answers', async () => {
     const server = await ownServer();
     const proxy = await ownProxy(server);
     const driver = await open({ port: proxy.port }, 200);
@@ -222,7 +222,7 @@ describeWithProcess('a connection of our own', () => {
       .toBe(1);
   });
 
-  it('looks for the new primary when its server has become a replica', async () => {
+  it('finds the new primary when its server has become a replica', async () => {
     const server = await ownServer();
     const driver = await open({ port: server.port });
     const connectionId = async () =>

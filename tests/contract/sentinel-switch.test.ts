@@ -98,8 +98,8 @@ async function expectInOffice(server: TestServer): Promise<void> {
   expect(await server.command('SET', randomName(), '', 'PX', 10)).toBe('OK');
 }
 
-describeWithProcess('a switch that the old primary does not hear of', () => {
-  it.each(Object.entries(DRIVERS))('%s: is followed, and told once', async (title, connect) => {
+describeWithProcess('a switch that the old primary does not notice', () => {
+  it.each(Object.entries(DRIVERS))('%s: is followed, and reported once', async (title, connect) => {
     const watched = await ownSentinels();
     const driver = await connect(where(watched));
     const former = await watched.primary();
@@ -119,7 +119,7 @@ describeWithProcess('a switch that the old primary does not hear of', () => {
   });
 
   it.each(Object.entries(IOREDIS))(
-    '%s, by changed addresses: nobody knows what became of a script that was under way',
+    '%s, with translated addresses: the outcome of a running script is unknown',
     async (_, Client) => {
       const watched = await ownSentinels();
       const former = await watched.primary();
@@ -148,7 +148,7 @@ describeWithProcess('a switch that the old primary does not hear of', () => {
     },
   );
 
-  it('a Sentinel that comes back with what it knew before leads nobody back', async () => {
+  it('a Sentinel that returns with old knowledge leads no client back', async () => {
     const watched = await ownSentinels();
     const former = await watched.primary();
     const driver = await open(where(watched));
@@ -168,7 +168,7 @@ describeWithProcess('a switch that the old primary does not hear of', () => {
     await Promise.all(others.map((sentinel) => sentinel.resume()));
   });
 
-  it('Sentinels that tell the address and nothing else are asked often', async () => {
+  it('Sentinels that permit only the query of the address are asked often', async () => {
     const watched = await ownSentinels({ sentinels: 1 });
     const [sentinel] = watched.sentinels as [TestServer];
     const allowed = ['+auth', '+hello', '+ping', '+client', '+sentinel|get-master-addr-by-name'];
@@ -179,7 +179,7 @@ describeWithProcess('a switch that the old primary does not hear of', () => {
     await eventually(() => expectAt(driver, promoted), SECOND);
   });
 
-  it('Sentinels behind TLS are listened to with the settings for them', async () => {
+  it('Sentinels behind TLS are subscribed to with their own TLS settings', async () => {
     const watched = await ownSentinels({ sentinels: 1 });
     const [sentinel] = watched.sentinels as [TestServer];
     const { key, cert } = createCertificate();

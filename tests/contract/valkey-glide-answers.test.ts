@@ -42,20 +42,20 @@ describe('errors of Valkey GLIDE', () => {
     ['NOREPLICAS Not enough', 'transient'],
     ['MISCONF Errors writing', 'transient'],
     ['ERR max number of clients reached', 'transient'],
-  ])('say "%s" as the server did', async (text, outcome) => {
+  ])(`keep the server's text "%s"`, async (text, outcome) => {
     const { driver } = await open(sharedServer());
     const error = await failure(evalOn(driver, 'return redis.error_reply(ARGV[1])', [], [text]));
     expect([error.message, classify(error)]).toEqual([text, outcome]);
     expect(error.cause).toMatchObject({ name: expect.stringMatching(/^(?:Request|ExecAbort)Error$/) });
   });
 
-  it('say that a closed client has sent nothing', async () => {
+  it('show that a closed client has sent nothing', async () => {
     const { client, driver } = await open(sharedServer());
     client.close();
     expect(classify(await failure(evalOn(driver, 'return 1', [], [])))).toBe('transient');
   });
 
-  it('say that one command too many was not sent', async () => {
+  it('show that a command beyond the limit was not sent', async () => {
     const { driver } = await open(sharedServer(), { inflightRequestsLimit: 1 });
     const key = randomName();
     const calls = Array.from({ length: 20 }, () => evalOn(driver, COUNT, [key], []).catch(classify));
@@ -95,7 +95,7 @@ describeWithProcess('Valkey GLIDE without a reply', () => {
     expect(await server.command('GET', KEY)).toBe('1');
   });
 
-  it('gives up by its own time-out, and the script may run later', async () => {
+  it('fails at its own time-out, and the script may run later', async () => {
     const server = await ownServer();
     const { driver } = await open(server, { requestTimeout: 100 });
     await server.pause();

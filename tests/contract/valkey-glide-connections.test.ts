@@ -50,7 +50,7 @@ describe('the configuration of a Valkey GLIDE client', () => {
     await expect.poll(() => messages).toEqual(['heard']);
   });
 
-  it('is missed by name, for good, and scripts run all the same', async () => {
+  it('is requested in an error that is not retried, and scripts still run', async () => {
     const client = await createClient(glideConfig(sharedServer()));
     const driver = detectDriver(Object.assign(Object.create(client), { config: undefined }));
     const error = await failure(driver);
@@ -59,7 +59,7 @@ describe('the configuration of a Valkey GLIDE client', () => {
     expect(await evalOn(driver, 'return 1', [], [])).toBe(1);
   });
 
-  it('is refused by name when only Valkey GLIDE can log in by it', async () => {
+  it('is refused with a clear error if only Valkey GLIDE can log in with it', async () => {
     const config = glideConfig(sharedServer());
     const iamConfig = { clusterName: 'c', region: 'r' };
     const driver = glideDriver(await createClient(config), {
@@ -71,7 +71,7 @@ describe('the configuration of a Valkey GLIDE client', () => {
     expect(classify(error)).toBe('refused');
   });
 
-  it('has its address resolver asked', async () => {
+  it('has its address resolver called', async () => {
     const { host, port } = sharedServer();
     const config = {
       ...glideConfig({ host: 'primary.example', port: 1 }),
@@ -110,14 +110,14 @@ describeWithProcess('a primary and its replicas behind Valkey GLIDE', () => {
     return Number(/^tcp_port:(\d+)/m.exec(String(await opened.send(['INFO', 'server'])))?.[1]);
   }
 
-  it('is searched for the primary, in whatever order the servers are named', async () => {
+  it('is searched for the primary, in any order of the addresses', async () => {
     const { primary, replica } = await set();
     const config = { ...glideConfig(primary), addresses: [replica, primary] };
     const driver = glideDriver(await createClient(config), config);
     expect(await portOf(await connection(driver))).toBe(primary.port);
   });
 
-  it('is searched anew for every connection', async () => {
+  it('is searched again for every connection', async () => {
     const { replicas, primary, replica, server } = await set();
     const config = { ...glideConfig(primary), addresses: [primary, replica] };
     const driver = glideDriver(await createClient(config), config);
@@ -127,14 +127,14 @@ describeWithProcess('a primary and its replicas behind Valkey GLIDE', () => {
     expect(await portOf(await connection(driver))).toBe(replica.port);
   });
 
-  it('is left to the replica to name the primary, if that is how the client found it', async () => {
+  it('is not searched if the client lets a replica name the primary', async () => {
     const { primary, replica } = await set();
     const config = { ...glideConfig(replica), nodeDiscoveryMode: NodeDiscoveryMode.DiscoverAll };
     const driver = glideDriver(await createClient(config), config);
     expect(await portOf(await connection(driver))).toBe(primary.port);
   });
 
-  it('is not searched when the first one is the primary by decree', async () => {
+  it('is not searched if the first address is the primary by configuration', async () => {
     const { primary, replica } = await set();
     const config = {
       ...glideConfig(replica),
@@ -145,7 +145,7 @@ describeWithProcess('a primary and its replicas behind Valkey GLIDE', () => {
     expect(await portOf(await connection(driver))).toBe(replica.port);
   });
 
-  it('gives no connection without a primary, nor one after closing, and leaves none behind', async () => {
+  it('gives no connection without a primary or after closing, and leaves none behind', async () => {
     const { replicas, primary, replica, server } = await set();
     const config = { ...glideConfig(primary), addresses: [replica, primary] };
     const client = await createClient(config);
@@ -189,7 +189,7 @@ describeWithProcess('TLS behind Valkey GLIDE', () => {
     expect(await opened.send(['PING'])).toBe('PONG');
   });
 
-  it('is refused by name when Node.js does not trust the certificate', async () => {
+  it('is refused with a clear error if Node.js does not trust the certificate', async () => {
     const error = await failure(await driverWith(() => ({})));
     expect(error.message).toMatch(/certificate.*rootCertificates/);
     expect(classify(error)).toBe('refused');

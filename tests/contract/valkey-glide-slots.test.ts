@@ -37,7 +37,7 @@ describeWithProcess('a Cluster behind Valkey GLIDE', () => {
     ['a script', (driver: Driver) => evalOn(driver, 'return 1', [], [])],
     ['a look at the nodes', async (driver: Driver) => expect(driver.nodes()).toEqual([''])],
     ['a look for a key', async (driver: Driver) => expect(driver.nodeOf('any')).toBe('')],
-  ])('is asked for its primaries when first used, by %s', async (_, use) => {
+  ])('is asked for its primaries at first use, by %s', async (_, use) => {
     const { addresses } = await sharedCluster();
     const driver = await open(addresses);
     await use(driver);
@@ -46,7 +46,7 @@ describeWithProcess('a Cluster behind Valkey GLIDE', () => {
     expect(names).toContain(driver.nodeOf('any'));
   });
 
-  it('has a script without keys run by a primary, also where the client reads from replicas', async () => {
+  it('runs a script without keys on a primary, even if the client reads from replicas', async () => {
     const { addresses } = await ownCluster({ primaries: 1, replicasEach: 1 });
     const driver = await open(addresses, { readFrom: 'preferReplica' });
     for (let times = 0; times < 10; times += 1) {
@@ -56,7 +56,7 @@ describeWithProcess('a Cluster behind Valkey GLIDE', () => {
     }
   });
 
-  it('runs a script and waits for replicas on one and the same connection', async () => {
+  it('runs a script and waits for replicas on the same connection', async () => {
     const cluster = await ownCluster({ primaries: 1, replicasEach: 1 });
     const driver = await open(cluster.addresses);
     const connection = await driver.openConnection(driver.nodeOf('key'), new Listener());
@@ -69,7 +69,7 @@ describeWithProcess('a Cluster behind Valkey GLIDE', () => {
     expect(answers).toEqual([answers[0], 'OK', 1, answers[0]]);
   });
 
-  it('is not sent a script again whose reply was lost', async () => {
+  it('does not get a script again whose reply was lost', async () => {
     const { addresses } = await sharedCluster();
     const proxies = new Map<number, FaultProxy>();
     for (const address of addresses) proxies.set(address.port, await ownProxy(address));

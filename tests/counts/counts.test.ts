@@ -29,7 +29,7 @@ async function expectWithin(budgets: Readonly<Record<string, Budget>>): Promise<
   expect(found, [why, ...found].join('\n  ')).toEqual([]);
 }
 
-describeWithProcess('what holdfast costs', () => {
+describeWithProcess('the cost of holdfast', () => {
   it('is within the budget in every cycle', () => expectWithin(CYCLES), TIMEOUT_MS);
 
   it('is within the budget at every change of hands', () => expectWithin(HAND_OVERS), TIMEOUT_MS);
@@ -43,11 +43,11 @@ describeWithProcess('what holdfast costs', () => {
 describe('the comparison with the budget', () => {
   const budget = { commands: 2, bytes: { atMost: 100 } };
 
-  it('finds nothing to say where all is as allowed', () => {
+  it('reports nothing if all counts are within the budget', () => {
     expect(differences('a lock', budget, { commands: 2, bytes: 99 })).toEqual([]);
   });
 
-  it('names what grew, from what to what', () => {
+  it('names each count that grew, with both numbers', () => {
     expect(differences('a lock', budget, { commands: 3, bytes: 101, timers: 1 })).toEqual([
       'a lock: commands grew from 2 to 3',
       'a lock: bytes grew: 101, and at most 100 is allowed',
@@ -55,7 +55,7 @@ describe('the comparison with the budget', () => {
     ]);
   });
 
-  it('wants to know of what shrank', () => {
+  it('reports counts that shrank', () => {
     expect(differences('a lock', budget, { bytes: 1 })).toEqual([
       'a lock: commands shrank from 2 to 0: write that down, so that it stays',
     ]);

@@ -66,7 +66,7 @@ describeWithProcess('the demo on a machine with a server program', () => {
   );
 
   it(
-    'names the scene that failed when somebody deletes its lock, and exits with 1',
+    'names the failed scene when its lock is deleted, and exits with 1',
     async () => {
       const server = await ownServer();
       const demo = new RunningCli(['demo', '--url', server.url], {});
@@ -92,7 +92,7 @@ describeWithProcess('the demo on a machine with a server program', () => {
 
 describe('the demo', () => {
   it(
-    'plays on the embedded server where there is no other',
+    'plays on the embedded server if there is no other',
     async () => {
       const run = await runCli(['demo'], { PATH: '' });
       expect(run.stdout).toMatch(/Server: valkey [\d.]+ at 127\.0\.0\.1:\d+ \(embedded/);
@@ -102,7 +102,7 @@ describe('the demo', () => {
   );
 
   it(
-    'takes its frozen process and its keys along when it is interrupted',
+    'removes its frozen process and its keys when it is interrupted',
     async () => {
       const { url } = sharedServer();
       const demo = new RunningCli(['demo'], { REDIS_URL: url });
@@ -121,7 +121,7 @@ describe('the demo', () => {
     DEMO_MS,
   );
 
-  it('says in one line why it cannot begin, without the password, and exits with 1', async () => {
+  it('prints in one line why it cannot begin, without the password, and exits with 1', async () => {
     const run = await runCli(['demo', '--url', 'redis://someone:secret@127.0.0.1:1']);
     expect(run).toEqual({
       code: 1,

@@ -106,7 +106,7 @@ describe('examples', { timeout: 60_000 }, () => {
   });
   afterAll(() => server.close());
 
-  it('are all known here', () => {
+  it('are all in this test', () => {
     expect(examples.sort()).toEqual(Object.keys(SHOWN));
   });
 
@@ -119,7 +119,7 @@ describe('examples', { timeout: 60_000 }, () => {
     });
   }
 
-  it('run without a server at hand, on the embedded one', async () => {
+  it('run on the embedded server without another server', async () => {
     const run = await runScript(join(ROOT, 'examples', '03-try-lock.ts'), { env: { REDIS_URL: undefined } });
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(shownBy(run.stdout, [])).toEqual(SHOWN['03-try-lock.ts']);

@@ -43,7 +43,7 @@ async function useLocks(one: Holdfast, other: Holdfast): Promise<void> {
   expect(await read.unlock()).toBe(true);
 }
 
-describe('the page on running it', () => {
+describe('docs/operations.md', () => {
   it('asks for the same permissions as SECURITY.md', () => {
     expect(userLine).toContain('+wait');
     expect(read('SECURITY.md')).toContain(`\n${userLine}\n`);
@@ -56,7 +56,7 @@ describe('the page on running it', () => {
   });
 });
 
-describeWithProcess('the user of the page on running it', () => {
+describeWithProcess('the user of docs/operations.md', () => {
   it('can use the guard and acknowledgements of replicas', async () => {
     const settings = [...page.matchAll(/^(min-replicas-[a-z-]+) (\d+)$/gm)];
     expect(settings.map(([, name]) => name)).toEqual(['min-replicas-to-write', 'min-replicas-max-lag']);
@@ -78,7 +78,7 @@ describeWithProcess('the user of the page on running it', () => {
     expect([...one.warned, ...other.warned]).toEqual([]);
   });
 
-  it('can use all of it in a Cluster', async () => {
+  it('can use every feature in a Cluster', async () => {
     const cluster = await ownCluster({ replicasEach: 0 });
     for (const node of cluster.nodes) {
       await node.command('ACL', ...words(userLine));
@@ -100,7 +100,7 @@ describeWithProcess('the user of the page on running it', () => {
     expect([...one.warned, ...other.warned]).toEqual([]);
   });
 
-  it('needs what it was given: without the record of the guard nothing guarded is granted', async () => {
+  it('needs its permissions: without the record of the guard no guarded lock is granted', async () => {
     const server = await ownServer();
     await server.command('ACL', ...words(userLine.replace('~holdfast_guard* ', '')));
     const { client } = await open({ host: server.host, port: server.port, ...login }, guarded);

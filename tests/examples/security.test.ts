@@ -103,7 +103,7 @@ describeWithProcess('the user of SECURITY.md', () => {
     expect([...one.warnings, ...other.warnings]).toEqual([]);
   });
 
-  it('can do nothing to other keys', async () => {
+  it('cannot touch other keys', async () => {
     const { one } = await connect();
     await expect(one.client.getLock('invoices:1').tryLock()).rejects.toMatchObject({
       code: 'ERR_DRIVER',

@@ -86,7 +86,7 @@ describeWithProcess('a cluster', () => {
     expect(await to.command('MGET', ...keys)).toEqual(values.map(([, value]) => value));
   });
 
-  it('leaves a slot half-way as long as the test wants', async () => {
+  it('leaves a slot half-way for as long as the test needs', async () => {
     const [gone, here] = [randomTag()].flatMap((tag) => [`${tag}:gone`, `${tag}:here`]) as [string, string];
     const from = await cluster.primaryOf(gone);
     const to = await someOtherPrimary(slotOf(gone));
@@ -105,7 +105,7 @@ describeWithProcess('a cluster', () => {
   });
 });
 
-describeWithProcess('a cluster of its own', () => {
+describeWithProcess('a private cluster', () => {
   it('replaces a primary that dies, and takes it back as a replica', async () => {
     const cluster = await ownCluster({ nodeTimeoutMs: 1_000 });
     const key = randomName();
@@ -134,7 +134,7 @@ describeWithProcess('a cluster of its own', () => {
 });
 
 describeWithProcess('the shared cluster', () => {
-  it('is the same for all who ask, and works', async () => {
+  it('is the same for all tests, and works', async () => {
     const { addresses } = await sharedCluster();
     expect(addresses).toHaveLength(3);
     expect(await sharedCluster()).toEqual({ addresses });

@@ -51,7 +51,7 @@ describe('the manual clock', () => {
 });
 
 describe('eventually', () => {
-  it('answers with the first that is not false', async () => {
+  it('returns the first result that is not false', async () => {
     let calls = 0;
     const answer = await eventually(() => {
       calls += 1;
@@ -78,7 +78,7 @@ describe('eventually', () => {
 describe('a child', () => {
   const echo = fileURLToPath(new URL('./children/echoes.ts', import.meta.url));
 
-  it('is spoken to and heard in JSON lines, in order', async () => {
+  it('exchanges JSON lines, in order', async () => {
     const child = spawnChild(echo, { args: ['given'], env: { GIVEN: 'too' } });
     expect(await child.next()).toEqual({ pid: child.pid, arg: 'given', env: 'too' });
     child.send({ n: 1 });
@@ -89,7 +89,7 @@ describe('a child', () => {
     expect(child.messages).toHaveLength(4);
   });
 
-  it('that ends tells how, and what it was asked for never comes', async () => {
+  it('that ends reports how, and rejects pending requests', async () => {
     const child = spawnChild(echo);
     await child.next();
     const awaited = child.next();

@@ -9,7 +9,7 @@ import { ownReplicas, ownSentinels, ownTlsServer } from './topologies.ts';
 import { eventually } from './wait.ts';
 
 describeWithProcess('replicas', () => {
-  it('have what the primary has', async () => {
+  it('have the data of the primary', async () => {
     const group = await ownReplicas({ args: ['--maxmemory', '50mb'] });
     await group.primary.command('SET', 'key', 'value');
     await group.whenInSync();
@@ -22,7 +22,7 @@ describeWithProcess('replicas', () => {
     expect(() => group.replicas[0]?.link).toThrow('proxied');
   });
 
-  it('behind a black hole miss what is written, and know nothing of it when promoted', async () => {
+  it('behind a black hole miss writes, and lack them when promoted', async () => {
     const group = await ownReplicas({ proxied: true });
     const [cut, whole] = group.replicas;
     await group.primary.command('SET', 'before', 'seen');
@@ -38,7 +38,7 @@ describeWithProcess('replicas', () => {
     expect(await group.primary.command('GET', 'after')).toBe('lost');
   });
 
-  it('get what they missed when their link heals', async () => {
+  it('get the missed writes when their link heals', async () => {
     const group = await ownReplicas({ replicas: 1, proxied: true });
     const [replica] = group.replicas;
     replica?.link.blackhole();
@@ -50,7 +50,7 @@ describeWithProcess('replicas', () => {
     expect(await replica?.server.command('GET', 'key')).toBe('value');
   });
 
-  it('follow the promoted one when asked to, through a link of their own again', async () => {
+  it('follow the promoted replica, again through their own link', async () => {
     const group = await ownReplicas({ proxied: true });
     await group.primary.kill();
     const promoted = await group.promote(0, { repoint: true });
@@ -78,7 +78,7 @@ describeWithProcess('sentinels', () => {
     expect(await group.primary()).toBe(group.servers[0]);
   });
 
-  it('fail over when told to, and bring the old primary into line', async () => {
+  it('fail over on request, and make the old primary a replica', async () => {
     const group = await ownSentinels();
     const [old, replica] = group.servers;
     expect(await group.failover()).toBe(replica);
@@ -148,7 +148,7 @@ describeWithProcess('a server with TLS', () => {
     });
   }
 
-  it('answers who trusts its certificate, by either name, and nobody else', async () => {
+  it('answers clients that trust its certificate, by either name, and no others', async () => {
     const { host, port, url, ca, server } = await ownTlsServer();
     expect(url).toBe(`rediss://${host}:${port}`);
     expect(await ping(host, port, ca)).toBe('+PONG\r\n');

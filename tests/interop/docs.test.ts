@@ -73,7 +73,7 @@ const rows = rowsOf(page);
 
 /** The kinds of locks, each with the versions that have it. */
 const kinds = rows.flatMap(({ text, marks }) => {
-  const [, kind] = /^\| `(\w+)` \|.*> Java holds it: /.exec(text) ?? [];
+  const [, kind] = /^\| `(\w+)` \|.*> Java holds the lock: /.exec(text) ?? [];
   return kind === undefined ? [] : [{ kind, marks }];
 });
 
@@ -122,7 +122,7 @@ describe('the page on Redisson', () => {
     }
   });
 
-  it('names a test wherever it tells what happens', () => {
+  it('names a test for every claim', () => {
     const bare = rows.flatMap(({ text, claims }) =>
       claims
         .filter((claim, index) => {
@@ -135,13 +135,13 @@ describe('the page on Redisson', () => {
     expect(bare).toEqual([]);
   });
 
-  it('looks at every version', () => {
+  it('covers every version', () => {
     for (const place of Object.values(PLACES)) {
       expect(tests.filter(([outermost]) => outermost?.startsWith(place)).length, place).toBeGreaterThan(5);
     }
   });
 
-  it('quotes tests that are there', () => {
+  it('quotes existing tests', () => {
     const titles = titlesIn(page).flatMap((title) => spelledOut(title, '4.7.0'));
     expect(titles.length).toBeGreaterThan(100);
     expect(titles.filter((title) => !isTested(title))).toEqual([]);

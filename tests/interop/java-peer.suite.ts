@@ -7,7 +7,7 @@ import { javaLock } from './support/java-objects.ts';
 const ROUNDS = 1_000;
 
 function describeThreads(interop: Interop): void {
-  it('a thread that waits for replies only is never said to sleep, whenever one arrives', async () => {
+  it('a thread that only waits for replies is never reported as sleeping', async () => {
     const lock = javaLock(interop.java, 'lock', randomName('interop'));
     let isOver = false;
     let asleep = 0;

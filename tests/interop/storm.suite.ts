@@ -13,7 +13,7 @@ type Storm = readonly [title: string, kind: JavaLockKind, isPassedOn: boolean];
 
 const LOCK: Storm = ['getLock', 'lock', false];
 const PASSED_ON: Storm = ['getLock, passed on', 'lock', true];
-const FAIR: Storm = ['getFairLock, served as they came', 'fair', false];
+const FAIR: Storm = ['getFairLock, served in order', 'fair', false];
 const FENCED: Storm = ['getFencedLock, with rising tokens', 'fenced', false];
 
 const AT_CLUSTER: readonly Storm[] = [LOCK, PASSED_ON, FAIR, FENCED];
@@ -23,7 +23,7 @@ const AT_ONE_SERVER: readonly Storm[] = [
   ['getNonReentrantLock', 'nonReentrant', false],
   ['getNonReentrantLock, passed on', 'nonReentrant', true],
   FAIR,
-  ['getNonReentrantFairLock, served as they came', 'nonReentrantFair', false],
+  ['getNonReentrantFairLock, served in order', 'nonReentrantFair', false],
   ['getSpinLock', 'spin', false],
   FENCED,
   ['getReadWriteLock, to read and to write', 'write', false],

@@ -60,7 +60,7 @@ describe('an embedded server', () => {
     expect((performance.now() - startedAt) / calls).toBeLessThan(20);
   });
 
-  it('answers at once to requests longer than it reads in one go', async () => {
+  it('answers at once to requests longer than one read', async () => {
     const connection = await openRaw(server.host, server.port);
     const rounds = 20;
     const long = 'x'.repeat(60_000);
@@ -82,7 +82,7 @@ describe('an embedded server', () => {
 });
 
 describe('the end of an embedded server', () => {
-  it('comes with close(), which leaves the port to the next one', async () => {
+  it('comes with close(), which frees the port', async () => {
     const first = await startEmbeddedServer();
     expect(isRunning(first.pid)).toBe(true);
     await first.close();

@@ -87,7 +87,7 @@ describe('the network', () => {
     expect(await direct.command('EXISTS', key)).toBe(0);
   });
 
-  it('blackholeWhere: only the connection that subscribed', async () => {
+  it('blackholeWhere: affects only the connection that subscribed', async () => {
     const proxy = await proxyToShared();
     const [subscriber, other, direct] = [await through(proxy), await through(proxy), await openShared()];
     const channel = randomName();
@@ -119,7 +119,7 @@ describe('the network', () => {
     expect(await (await through(proxy)).command('PING')).toBe('PONG');
   });
 
-  it('delay: each way takes that long, and order is kept', async () => {
+  it('delay: each direction takes that long, and order is kept', async () => {
     const proxy = await proxyToShared();
     const connection = await through(proxy);
     proxy.delay(60);
@@ -131,7 +131,7 @@ describe('the network', () => {
     expect(await connection.command('ECHO', 'd')).toBe('d');
   });
 
-  it('fragment: values arrive in pieces, and whole', async () => {
+  it('fragment: values arrive in pieces, and complete', async () => {
     const proxy = await proxyToShared();
     const key = randomName();
     const pieces: number[] = [];
@@ -245,7 +245,7 @@ describe('a single request', () => {
     expect(await (await openShared()).command('GET', key)).toBe('1');
   });
 
-  it('holdRequest: holds a request and what is behind it, until released', async () => {
+  it('holdRequest: holds a request and those behind it, until released', async () => {
     const proxy = await proxyToShared();
     const [client, other, direct] = [await through(proxy), await through(proxy), await openShared()];
     const key = randomName();
@@ -281,7 +281,7 @@ describe('a single request', () => {
     );
   });
 
-  it('a rule nobody matched: released it lets all pass, and closing the proxy rejects it', async () => {
+  it('a rule that nothing matched: released, it lets all pass; closing the proxy rejects it', async () => {
     const proxy = await proxyToShared();
     const client = await through(proxy);
     const lifted = proxy.holdRequest('ECHO');

@@ -61,7 +61,7 @@ describe('a raw connection', () => {
     ]);
   });
 
-  it('rejects what is under way when it is closed, and everything after', async () => {
+  it('rejects pending and later commands when it is closed', async () => {
     const { host, port } = sharedServer();
     const connection = await RawConnection.connect(host, port);
     const blocked = connection.command('BLPOP', randomName(), 0);
@@ -141,7 +141,7 @@ describeWithProcess('a server process', () => {
     await eventually(() => expect(existsSync(dir)).toBe(false));
   });
 
-  it('does not keep the process that started it alive, except while it is spoken to', async () => {
+  it('does not keep the process that started it alive, except while a command is pending', async () => {
     const parent = spawnChild(starter);
     const { answer, serverPid } = (await parent.next()) as { answer: string; serverPid: number };
     expect(answer).toBe('PONG');
@@ -149,7 +149,7 @@ describeWithProcess('a server process', () => {
     await eventually(() => expect(isRunning(serverPid)).toBe(false));
   });
 
-  it('says why it did not start', async () => {
+  it('reports why it did not start', async () => {
     await expect(startServer({ args: ['--no-such-option', '1'] })).rejects.toThrow('no-such-option');
     await expect(startServer({ binary: '/no/such/program' })).rejects.toThrow('ENOENT');
   });

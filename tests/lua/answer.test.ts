@@ -6,7 +6,7 @@ import { ScriptBench } from './support/script-bench.ts';
 const bench = new ScriptBench();
 
 describe('answer/shorten', () => {
-  it('cuts the time of every answer that is there, and makes none of those that are not', async () => {
+  it('shortens the time of every existing answer, and creates none', async () => {
     const [one, two, missing] = [bench.name(), bench.name(), bench.name()];
     await bench.plant('SET', one, '["released","1"]', 'PX', 3_600_000);
     await bench.plant('SET', two, '["taken"]', 'PX', 3_600_000);
@@ -20,7 +20,7 @@ describe('answer/shorten', () => {
     expect(await bench.exists(missing)).toBe(false);
   });
 
-  it('refuses a time that would delete them', async () => {
+  it('refuses a time that would delete answers', async () => {
     const key = bench.name();
     await bench.plant('SET', key, '["taken"]', 'PX', 60_000);
     await expect(bench.run(answerShorten, { answers: [key] }, { rememberMs: 0 })).rejects.toThrow(

@@ -56,7 +56,7 @@ describe('count-down-latch/try-set-count', () => {
     await bench.command('DEL', name);
   });
 
-  it('keeps a count that runs', async () => {
+  it('keeps a running count', async () => {
     const name = newName();
     await bench.command('SET', name, '1');
     expect(await trySet(name, 'c:1', 5)).toEqual({ status: 'kept' });
@@ -88,7 +88,7 @@ describe('count-down-latch/try-set-count', () => {
 });
 
 describe('count-down-latch/count-down', () => {
-  it('counts, opens with the last one, and announces 0 then only', async () => {
+  it('counts, opens at zero, and announces 0 only then', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '2');
@@ -109,7 +109,7 @@ describe('count-down-latch/count-down', () => {
     expectRunning(await bench.pttl(answerOf(name, 'c:1')), 40_000);
   });
 
-  it('of an open latch changes nothing, nor of the latch that follows when a copy arrives late', async () => {
+  it('of an open latch changes nothing, and a late copy does not count at the next latch', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     expect(await countDown(name, 'c:1')).toEqual({ status: 'open' });
@@ -120,7 +120,7 @@ describe('count-down-latch/count-down', () => {
     expect(await stored(name)).toBe('3');
   });
 
-  it('removes a 0 without a word', async () => {
+  it('removes a 0 without a message', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -129,7 +129,7 @@ describe('count-down-latch/count-down', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('leaves alone what is not a count', async () => {
+  it('does not change a key that is not a count', async () => {
     const name = newName();
     await bench.command('SET', name, 'data');
     await expect(countDown(name, 'c:1')).rejects.toThrow('not a count');
@@ -138,7 +138,7 @@ describe('count-down-latch/count-down', () => {
 });
 
 describe('count-down-latch/get-count', () => {
-  it('reads the count, and 0 where there is none', async () => {
+  it('reads the count, and 0 if there is no key', async () => {
     const name = newName();
     expect(await getCount(name)).toEqual({ status: 'count', left: 0 });
     await bench.command('SET', name, '4');
@@ -147,7 +147,7 @@ describe('count-down-latch/get-count', () => {
 });
 
 describe('count-down-latch/delete', () => {
-  it('removes it and announces 1, as Redisson does, and then 0, which wakes', async () => {
+  it('removes the latch and announces 1, as Redisson does, and then 0, which wakes waiters', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '4');
@@ -156,7 +156,7 @@ describe('count-down-latch/delete', () => {
     expect(await heard()).toEqual(['1', '0']);
   });
 
-  it('repeated, leaves alone the latch that follows', async () => {
+  it('repeated, does not change the next latch', async () => {
     const name = newName();
     await bench.command('SET', name, '4');
     await remove(name, 'c:1');
@@ -165,7 +165,7 @@ describe('count-down-latch/delete', () => {
     expect(await stored(name)).toBe('2');
   });
 
-  it('says when there was none, and stays by that', async () => {
+  it('answers that there was no latch, also when repeated', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     expect(await remove(name, 'c:1')).toEqual({ status: 'missing' });
@@ -175,7 +175,7 @@ describe('count-down-latch/delete', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('leaves alone what is not a latch', async () => {
+  it('does not change a key that is not a latch', async () => {
     const name = newName();
     await bench.command('RPUSH', name, 'data');
     await expect(remove(name, 'c:1')).rejects.toThrow('WRONGTYPE');

@@ -121,7 +121,7 @@ function expectAbout(actual: number | null, expected: number): void {
 }
 
 describe('fair-lock/acquire', () => {
-  it('takes a free lock that nobody waits for: one field, count 1, the lease as TTL, no queue', async () => {
+  it('takes a free lock without waiters: one field, count 1, the lease as TTL, no queue', async () => {
     const name = await freshName();
     expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
     expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
@@ -137,7 +137,7 @@ describe('fair-lock/acquire', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('queues up behind the holder and each other, with the times that Redisson computes', async () => {
+  it('queues waiters with the time-outs that Redisson computes', async () => {
     const name = await freshName();
     await acquire(name, 'c:1', { leaseMs: 30_000 });
     const now = await serverNow();
@@ -154,7 +154,7 @@ describe('fair-lock/acquire', () => {
     expect(await bench.pttl(seenOf(name))).toBeGreaterThan(335_000 - 3_000);
   });
 
-  it('counts on the time of the last waiter, whoever that is', async () => {
+  it('adds to the time-out of the last waiter, of either library', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     const javaDiesAt = (await serverNow()) + 77_000;
@@ -173,7 +173,7 @@ describe('fair-lock/acquire', () => {
     expect(await bench.command('ZCARD', timeoutsOf(name))).toBe(2);
   });
 
-  it('does not queue up who does not wait', async () => {
+  it('does not queue a caller that does not wait', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     const busy = await acquire(name, 'c:2', { waitMs: 0 });
@@ -182,7 +182,7 @@ describe('fair-lock/acquire', () => {
     await expectNoTrace(name);
   });
 
-  it('does not let who does not wait overtake who does', async () => {
+  it('does not let a caller that does not wait overtake waiters', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -193,7 +193,7 @@ describe('fair-lock/acquire', () => {
     expect(await acquire(name, 'c:2')).toEqual({ status: 'held' });
   });
 
-  it('hands back exactly the wait that was added when the turn comes', async () => {
+  it('subtracts exactly the added wait when the turn comes', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2', { waitMs: 5_000 });
@@ -210,7 +210,7 @@ describe('fair-lock/acquire', () => {
     expect(Object.keys(await bench.hash(seenOf(name))).sort()).toEqual(['c:3', 'c:4', 'everyone']);
   });
 
-  it('moves the time of a waiter that is heard of along with the clock', async () => {
+  it('moves the time-out of an active waiter with the clock', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -222,7 +222,7 @@ describe('fair-lock/acquire', () => {
     expect(await diesAt(name, 'c:3')).toBeGreaterThanOrEqual(before + 5_000);
   });
 
-  it('repairs the time that somebody else’s arithmetic took too much from', async () => {
+  it('repairs a time-out that another client’s arithmetic made too short', async () => {
     const name = await freshName();
     await acquire(name, 'c:1', { leaseMs: 30_000 });
     await acquire(name, 'c:2', { waitMs: 5_000 });
@@ -260,7 +260,7 @@ describe('fair-lock/acquire', () => {
     ['queue', queueOf],
     ['timeouts', timeoutsOf],
     ['seen', seenOf],
-  ])('is refused and takes nothing where the %s is no such thing', async (_what, keyOf) => {
+  ])('is refused and takes nothing if the %s has another type', async (_what, keyOf) => {
     const name = await freshName();
     await plantJava(name, 'java:1', (await serverNow()) - 1);
     await bench.command('DEL', keyOf(name));
@@ -274,7 +274,7 @@ describe('fair-lock/acquire', () => {
 });
 
 describe('the sweep', () => {
-  it('drops Redisson’s waiters whose time is over, and hands nothing back', async () => {
+  it('drops Redisson’s waiters after their time-out, and subtracts nothing', async () => {
     const name = await freshName();
     const now = await serverNow();
     await plantJava(name, 'java:1', now - 10);
@@ -288,7 +288,7 @@ describe('the sweep', () => {
     expect(await diesAt(name, 'java:1')).toBeNull();
   });
 
-  it('leaves Redisson’s waiter at the head while its time is not over, however quiet it is', async () => {
+  it('keeps Redisson’s waiter at the head until its time-out, however quiet it is', async () => {
     const name = await freshName();
     await plantJava(name, 'java:1', (await serverNow()) + 1_000_000);
     expect(await acquire(name, 'c:1')).toMatchObject({ status: 'queued' });
@@ -304,7 +304,7 @@ describe('the sweep', () => {
     expect(await queue(name)).toEqual(['java:1', 'c:1']);
   });
 
-  it('drops ours that fell silent, hands their waits back, and lets the next of ours in at once', async () => {
+  it('drops silent holdfast waiters, subtracts their waits, and grants the next holdfast waiter at once', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2', { waitMs: 5_000 });
@@ -320,7 +320,7 @@ describe('the sweep', () => {
     expect(await bench.exists(seenOf(name))).toBe(false);
   });
 
-  it('drops nobody of ours who was heard of in time, though Redisson’s time for it were over', async () => {
+  it('keeps a holdfast waiter that reported in time, even after Redisson’s time-out for it', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -331,7 +331,7 @@ describe('the sweep', () => {
     expect(await queue(name)).toEqual(['c:2', 'c:3']);
   });
 
-  it('does not drop who asks, however long it was silent', async () => {
+  it('does not drop the calling waiter, however long it was silent', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -341,7 +341,7 @@ describe('the sweep', () => {
     expect(await queue(name)).toEqual(['c:2', 'c:3']);
   });
 
-  it('gives everybody time again when all fell silent at once', async () => {
+  it('gives all waiters time again if all fell silent at once', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     for (const waiter of ['c:2', 'c:3', 'c:4']) await acquire(name, waiter);
@@ -356,7 +356,7 @@ describe('the sweep', () => {
     expect(await acquire(name, 'c:3')).toEqual({ status: 'held' });
   });
 
-  it('calls a new head when it finds the lock free', async () => {
+  it('wakes a new head when it finds the lock free', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -371,7 +371,7 @@ describe('the sweep', () => {
 });
 
 describe('the sweep of a release', () => {
-  it('drops nobody when only withdrawals were heard of since all fell silent, however many', async () => {
+  it('drops no waiter if only withdrawals arrived since all fell silent', async () => {
     const name = await freshName();
     const waiters = ['c:1', 'c:2', 'c:3', 'c:4', 'c:5'];
     await acquire(name, 'c:0');
@@ -408,7 +408,7 @@ describe('fair-lock/guarded-acquire', () => {
     expect(await guarded(name, 'c:2', PAST_GRACE_MS)).toEqual({ status: 'held' });
   });
 
-  it('in a grace, queues a waiter up and grants nothing, and after it lets the waiters in by their order', async () => {
+  it('in a grace, queues a waiter and grants nothing; after the grace, grants the waiters in order', async () => {
     await whenSettled(bench);
     const name = await freshName();
     for (const waiter of ['c:1', 'c:2', 'c:1', 'c:3']) {
@@ -425,7 +425,7 @@ describe('fair-lock/guarded-acquire', () => {
     expect(await guarded(name, 'c:1', PAST_GRACE_MS)).toEqual({ status: 'held' });
   });
 
-  it('in a grace, hears a waiter that lives and drops a head that is silent', async () => {
+  it('in a grace, keeps an active waiter and drops a silent head', async () => {
     const name = await freshName();
     for (const waiter of ['c:1', 'c:2', 'c:3']) await guarded(name, waiter, RUNNING_GRACE_MS);
     const before = (await diesAt(name, 'c:2')) as number;
@@ -437,7 +437,7 @@ describe('fair-lock/guarded-acquire', () => {
     expectAbout(heardAt, await serverNow());
   });
 
-  it('in a grace, queues neither an owner up that does not wait nor one that has ended', async () => {
+  it('in a grace, queues neither an owner that does not wait nor one that has ended', async () => {
     const name = await freshName();
     expect(await guarded(name, 'c:1', RUNNING_GRACE_MS, { waitMs: 0 })).toMatchObject({ status: 'grace' });
     await release(name, 'c:2');
@@ -445,7 +445,7 @@ describe('fair-lock/guarded-acquire', () => {
     await expectNoTrace(name);
   });
 
-  it('in a grace, neither confirms nor queues up an owner whose hold the server has', async () => {
+  it('in a grace, neither confirms nor queues an owner whose hold the server has', async () => {
     const name = await freshName();
     await acquire(name, 'c:1', { leaseMs: 30_000 });
     expect(await guarded(name, 'c:1', RUNNING_GRACE_MS)).toMatchObject({ status: 'grace' });
@@ -454,8 +454,8 @@ describe('fair-lock/guarded-acquire', () => {
   });
 });
 
-describe('a free lock behind a head that does not come', () => {
-  it('tells the next when the head counts as dead, and never 0', async () => {
+describe('a free lock behind a head that does not ask', () => {
+  it('tells the next waiter when the head counts as dead, and never 0', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -469,7 +469,7 @@ describe('a free lock behind a head that does not come', () => {
     expect(await acquire(name, 'c:4')).toEqual({ status: 'queued', lookAgainMs: -1 });
   });
 
-  it('tells it of a head of Redisson’s as well', async () => {
+  it('tells the next waiter the same about a head of Redisson', async () => {
     const name = await freshName();
     await plantJava(name, 'java:1', (await serverNow()) + 20_000);
     const next = await acquire(name, 'c:1');
@@ -478,7 +478,7 @@ describe('a free lock behind a head that does not come', () => {
     expect(await acquire(name, 'c:1')).toEqual({ status: 'queued', lookAgainMs: -1 });
   });
 
-  it('leaves it at polling while the silent head is being spared', async () => {
+  it('lets the next waiter poll while the silent head is spared', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -495,7 +495,7 @@ describe('a free lock behind a head that does not come', () => {
 });
 
 describe('fair-lock/release', () => {
-  it('frees the lock, however often it was entered, and calls the head on its own channel, once', async () => {
+  it('frees the lock, whatever its count, and wakes the head on its own channel, once', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await bench.command('HSET', name, 'c:1', 3);
@@ -513,7 +513,7 @@ describe('fair-lock/release', () => {
     expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
   });
 
-  it('sweeps first: the dead are not called, the first that lives is', async () => {
+  it('sweeps first: wakes the first living waiter, not a dead one', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -530,7 +530,7 @@ describe('fair-lock/release', () => {
     expect(await queue(name)).toEqual(['c:4']);
   });
 
-  it('is never a success for who does not hold it, be the lock free, taken or waited for', async () => {
+  it('never succeeds for a caller that does not hold the lock, whether it is free, taken or queued for', async () => {
     const name = await freshName();
     expect(await release(name, 'c:8')).toEqual({ status: 'lost' });
     await acquire(name, 'c:1');
@@ -545,7 +545,7 @@ describe('fair-lock/release', () => {
     expect(await queue(name)).toEqual(['c:2']);
   });
 
-  it('repeated after the next one took the lock, leaves that alone', async () => {
+  it('repeated after the next owner took the lock, does not change it', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -555,7 +555,7 @@ describe('fair-lock/release', () => {
     expect(await bench.hash(name)).toEqual({ 'c:2': '1' });
   });
 
-  it('takes a waiter out of the queue; those behind get exactly its wait back, those before nothing', async () => {
+  it('removes a waiter from the queue and subtracts exactly its wait from the waiters behind it', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2', { waitMs: 5_000 });
@@ -572,7 +572,7 @@ describe('fair-lock/release', () => {
     expect(await acquire(name, 'c:3')).toEqual({ status: 'ended' });
   });
 
-  it('of a head that gives up while the lock is free calls the new head', async () => {
+  it('of a head that gives up while the lock is free wakes the new head', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -595,7 +595,7 @@ describe('fair-lock/release', () => {
 });
 
 describe('fair-lock/force-release', () => {
-  it('ends the hold of the one that it names and calls the first that lives, once', async () => {
+  it('ends the hold of the named owner and wakes the first living waiter, once', async () => {
     const name = await freshName();
     await acquire(name, 'c:1');
     await acquire(name, 'c:2');
@@ -610,20 +610,23 @@ describe('fair-lock/force-release', () => {
     expect(await heard()).toEqual(['0']);
   });
 
-  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
-    const name = await freshName();
-    const plantJava = async () => {
-      await bench.plant('HSET', name, 'java:7', '1');
-      await bench.command('PEXPIRE', name, LEASE_MS);
-    };
-    if (how === 'ended') await plantJava();
-    await forceRelease(name, 'java:7', 'r:1');
-    await plantJava();
-    expect(await forceRelease(name, 'java:7', 'r:1')).toEqual({ status: 'ended', announced: 1 });
-    expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
-  });
+  it.each(['ended', 'found gone'])(
+    'repeated, does not end the next hold of an owner that it %s',
+    async (how) => {
+      const name = await freshName();
+      const plantJava = async () => {
+        await bench.plant('HSET', name, 'java:7', '1');
+        await bench.command('PEXPIRE', name, LEASE_MS);
+      };
+      if (how === 'ended') await plantJava();
+      await forceRelease(name, 'java:7', 'r:1');
+      await plantJava();
+      expect(await forceRelease(name, 'java:7', 'r:1')).toEqual({ status: 'ended', announced: 1 });
+      expect(await bench.hash(name)).toEqual({ 'java:7': '1' });
+    },
+  );
 
-  it('leaves another kind of key alone', async () => {
+  it('does not change a key of another kind', async () => {
     const name = await freshName();
     await bench.plant('SET', name, 'data');
     await expect(forceRelease(name, 'c:1', 'r:1')).rejects.toThrow(/WRONGTYPE /);
@@ -632,7 +635,7 @@ describe('fair-lock/force-release', () => {
 });
 
 describeWithProcess('a server without memory to spare', () => {
-  it('refuses newcomers, keeps those who wait, and lets go of everything', async () => {
+  it('refuses new waiters, keeps present ones, and releases everything', async () => {
     const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
     const connection = await openRaw(server.host, server.port);
     const keysOf = (owner: string) => ({ lock: 'n', ...queueKeys('n'), ended: endedOf('n', owner) });
@@ -665,7 +668,7 @@ describeReclaim(bench, {
 });
 
 describe('fair-lock/reclaim', () => {
-  it('takes a holder out of the queue that it stood in when the server last knew, so that the next is called', async () => {
+  it('removes a holder from the queue it was in on the old data, so that the next waiter is woken', async () => {
     const name = await freshName();
     const guard = `holdfast_guard:{${name}}`;
     bench.expectImmortal(guard);

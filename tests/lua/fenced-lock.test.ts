@@ -70,7 +70,7 @@ describe('the token of fenced-lock/reclaim', () => {
     expect(await bench.command('GET', tokenOf(name))).toBe(after);
   });
 
-  it('keeps the retention of the token that stands there', async () => {
+  it('keeps the retention of the present token', async () => {
     const name = bench.name();
     bench.expectImmortal(`holdfast_guard:{${name}}`);
     await bench.command('SET', tokenOf(name), '1', 'PX', 70_000);
@@ -81,7 +81,7 @@ describe('the token of fenced-lock/reclaim', () => {
 });
 
 describe('fenced-lock/acquire', () => {
-  it('gives a token that is not below the clock of the server, and keeps it', async () => {
+  it('grants a token not below the clock of the server, and stores it', async () => {
     const name = await lockName();
     const before = await serverMicros();
     const token = await held(name, 'c:1');
@@ -93,7 +93,7 @@ describe('fenced-lock/acquire', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('goes on from a last token that is ahead of the clock', async () => {
+  it('continues from a last token that is ahead of the clock', async () => {
     const name = await lockName();
     const ahead = (await serverMicros()) + 3_600_000_000;
     await bench.command('SET', tokenOf(name), ahead);
@@ -126,7 +126,7 @@ describe('fenced-lock/acquire', () => {
     expectRunning(await bench.pttl(name), 300_000);
   });
 
-  it('delivered again when the token is gone: a hold still has one, and a higher one', async () => {
+  it('delivered again when the token is gone: the hold gets a new, higher token', async () => {
     const name = await lockName();
     const token = await held(name, 'c:1');
     await bench.command('DEL', tokenOf(name));
@@ -136,7 +136,7 @@ describe('fenced-lock/acquire', () => {
     expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
   });
 
-  it('keeps the token for as long as it is told', async () => {
+  it('keeps the token for its retention', async () => {
     const name = await lockName();
     await acquire(name, 'c:1', { retentionMs: 100_000 });
     expectRunning(await bench.pttl(tokenOf(name)), 100_000);
@@ -150,7 +150,7 @@ describe('fenced-lock/acquire', () => {
     expectRunning(await bench.pttl(tokenOf(name)), hourMs + 100_000);
   });
 
-  it('without a retention the token stays for ever, also one that had an expiry', async () => {
+  it('without a retention the token stays forever, also a token that had an expiry', async () => {
     const name = await lockName();
     await acquire(name, 'c:1', { retentionMs: 100_000 });
     await bench.command('DEL', name);
@@ -158,7 +158,7 @@ describe('fenced-lock/acquire', () => {
     expect(await bench.pttl(tokenOf(name))).toBe(-1);
   });
 
-  it('takes a lock without expiry for taken, and gives no token', async () => {
+  it('treats a lock without expiry as taken, and grants no token', async () => {
     const name = await lockName();
     await bench.plant('HSET', name, 'java:1', 1);
     expect(await acquire(name, 'c:1')).toEqual({ status: 'busy', remainingMs: -1 });
@@ -167,7 +167,7 @@ describe('fenced-lock/acquire', () => {
   });
 
   it.each(['9007199254740991', '9223372036854775807', '1e3', '0x10', ' 7', '-7', 'seven', ''])(
-    'does not count on from a last token of "%s", which it leaves alone',
+    'refuses a last token of "%s", and does not change it',
     async (last) => {
       const name = await lockName();
       await bench.command('SET', tokenOf(name), last);
@@ -177,13 +177,13 @@ describe('fenced-lock/acquire', () => {
     },
   );
 
-  it('gives the last number that a client can count to', async () => {
+  it('grants the largest number that a client can represent', async () => {
     const name = await lockName();
     await bench.command('SET', tokenOf(name), '9007199254740990');
     expect(await held(name, 'c:1')).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it('leaves alone what is no lock and what is no token', async () => {
+  it('does not change keys that are not a lock or not a token', async () => {
     const [name, other] = [await lockName(), await lockName()];
     await bench.plant('RPUSH', name, 'data');
     await expect(acquire(name, 'c:1')).rejects.toThrow('WRONGTYPE');
@@ -193,7 +193,7 @@ describe('fenced-lock/acquire', () => {
     expect(await bench.exists(other)).toBe(false);
   });
 
-  it('gives no token to whom it does not give the lock', async () => {
+  it('grants no token without the lock', async () => {
     const name = await lockName();
     const token = await held(name, 'c:1');
     const reply = await acquire(name, 'c:2');
@@ -202,7 +202,7 @@ describe('fenced-lock/acquire', () => {
     expect(await bench.command('GET', tokenOf(name))).toBe(String(token));
   });
 
-  it('refuses an owner whose hold is over, and gives no token', async () => {
+  it('refuses an owner whose hold has ended, and grants no token', async () => {
     const name = await lockName();
     await bench.command('SET', endedOf(name, 'c:1'), 'released', 'PX', 30_000);
     expect(await acquire(name, 'c:1')).toEqual({ status: 'ended' });
@@ -219,7 +219,7 @@ describe('fenced-lock/acquire', () => {
 });
 
 describe('fenced-lock/last-token', () => {
-  it('answers the last token given, and 0 before the first', async () => {
+  it('answers the last token, and 0 before the first', async () => {
     const name = await lockName();
     const last = () => bench.run(fencedLockLastToken, { token: tokenOf(name) }, {});
     expect(await last()).toEqual({ status: 'token', value: 0 });
@@ -229,7 +229,7 @@ describe('fenced-lock/last-token', () => {
 });
 
 describeWithProcess('fenced-lock/acquire on a full server', () => {
-  it('gives neither the lock nor a token', async () => {
+  it('grants neither the lock nor a token', async () => {
     const server = await ownServer();
     const connection = await openRaw(server.host, server.port);
     await connection.command('CONFIG', 'SET', 'maxmemory', '1');

@@ -27,7 +27,7 @@ describe('fenced-register', () => {
     expect(await read()).toEqual({ status: 'value', value: 'first', token: 1_700_000_000_000_001 });
   });
 
-  it('takes a higher token and the same one again', async () => {
+  it('accepts a higher token and the same token again', async () => {
     const { read, write } = await register();
     await write('a', 10, 1);
     expect(await write('b', 10, 2)).toEqual({ status: 'written' });
@@ -35,7 +35,7 @@ describe('fenced-register', () => {
     expect(await read()).toEqual({ status: 'value', value: 'c', token: 11 });
   });
 
-  it('refuses a lower token and says which one it has seen', async () => {
+  it('refuses a lower token and names the newest one', async () => {
     const { read, write } = await register();
     await write('new', 1_700_000_000_000_002, 1);
     expect(await write('late', 1_700_000_000_000_001, 9)).toEqual({
@@ -45,7 +45,7 @@ describe('fenced-register', () => {
     expect(await read()).toEqual({ status: 'value', value: 'new', token: 1_700_000_000_000_002 });
   });
 
-  it('a write that is delivered again does not undo the next of the same holder', async () => {
+  it('a write that is delivered again does not undo the next write of the same holder', async () => {
     const { read, write } = await register();
     await write('first', 10, 1);
     await write('second', 10, 2);
@@ -53,7 +53,7 @@ describe('fenced-register', () => {
     expect(await read()).toEqual({ status: 'value', value: 'second', token: 10 });
   });
 
-  it('takes the writes of two writers with one token as they come, each numbered for itself', async () => {
+  it('accepts the writes of two writers with one token in order of arrival, each with its own numbers', async () => {
     const { read, write } = await register();
     await write('of the holder', 10, 7);
     expect(await write('of its child', 10, 1, 'd')).toEqual({ status: 'written' });
@@ -77,7 +77,7 @@ describe('fenced-register', () => {
     expect(await bench.hash(name)).toEqual({ value: 'c', token: '11', newest: '11', 'writer:c': '2' });
   });
 
-  it('claimed with a token, it refuses lower ones though nothing was written with it', async () => {
+  it('claimed with a token, refuses lower tokens though nothing was written with it', async () => {
     const { read, write, claim } = await register();
     expect(await claim(10)).toEqual({ status: 'empty' });
     expect(await read()).toEqual({ status: 'empty' });
@@ -89,7 +89,7 @@ describe('fenced-register', () => {
     expect(await read()).toEqual({ status: 'value', value: 'a', token: 10 });
   });
 
-  it('leaves what is no register alone', async () => {
+  it('does not change a key that is not a register', async () => {
     const { name, write, claim, read } = await register();
     await bench.command('SET', name, 'data', 'PX', 30_000);
     for (const asked of [write('x', 1, 1), claim(1), read()]) {
@@ -100,7 +100,7 @@ describe('fenced-register', () => {
 });
 
 describeWithProcess('fenced-register on a full server', () => {
-  it('takes neither a value nor a token', async () => {
+  it('accepts neither a value nor a token', async () => {
     const server = await ownServer();
     const connection = await openRaw(server.host, server.port);
     const keys = { register: 'full' };

@@ -166,7 +166,7 @@ describeWithProcess('a refusal on a server without memory to spare', () => {
     expect(await raw.command('EXISTS', 'key')).toBe(0);
   });
 
-  it('does not keep rate-limiter/acquire from saying again that it was granted', async () => {
+  it('does not stop rate-limiter/acquire from repeating its grant', async () => {
     const { raw, driver } = await fullServer('HSET', 'key', 'rate', 5, 'interval', 60_000, 'type', '0');
     await raw.command('CONFIG', 'SET', 'maxmemory', '0');
     const acquire = (rememberMs: number) =>

@@ -25,13 +25,13 @@ describe('a grace that ends far in the future', () => {
   it.each([
     ['since the clock was set back', undefined],
     ['by the clock of a server whose slot this one got', 'ab'.repeat(20)],
-  ])('%s, ends a grace later all the same', async (_, server) => {
+  ])('%s, still ends one grace later', async (_, server) => {
     const guard = await planted(3_600_000, server);
     expect(await check(guard)).toMatchObject({ status: 'grace', remainingMs: GRACE_MS });
     await eventually(async () => expect(await check(guard)).toEqual({ status: 'settled' }));
   });
 
-  it('is not begun anew by every question', async () => {
+  it('is not restarted by every request', async () => {
     const guard = await planted(3_600_000);
     expect(await check(guard, 60_000)).toMatchObject({ status: 'grace', remainingMs: 60_000 });
     await eventually(async () => {
@@ -41,8 +41,8 @@ describe('a grace that ends far in the future', () => {
   });
 });
 
-describe('a grace that is over', () => {
-  it('is over for good, though the clock is set back: the record says so no more by a time', async () => {
+describe('a grace that has ended', () => {
+  it('has ended forever, though the clock is set back: the record no longer contains a time', async () => {
     const guard = await planted(-1);
     expect(await check(guard)).toEqual({ status: 'settled' });
     expect(await bench.command('GET', guard)).toMatch(/^[0-9a-f]{40}$/);
@@ -50,7 +50,7 @@ describe('a grace that is over', () => {
 });
 
 describe('a grace that came with its slot', () => {
-  it('is not over because the clock here is ahead of that by which it was told, not even on a trusted server', async () => {
+  it('does not end early because the clock of this server is ahead, not even on a trusted server', async () => {
     const guard = await planted(-60_000, 'ab'.repeat(20));
     const info = String(await bench.command('INFO', 'replication'));
     const trusted = /master_replid:(\w+)/.exec(info)?.[1] ?? '';

@@ -37,7 +37,7 @@ describe('a server that was never promoted', () => {
     expect(await bench.command('GET', guard)).toBe(await replicationId(bench.connection));
   });
 
-  it('keeps strangers out until a grace after its start, and a second for the rounding of its uptime', async () => {
+  it('keeps new owners out until a grace after its start, plus a second for the rounding of its uptime', async () => {
     const guard = record();
     const reply = await check(guard, RUNNING_GRACE_MS);
     expect(reply).toEqual({
@@ -51,7 +51,7 @@ describe('a server that was never promoted', () => {
     expect(leftMs).toBeGreaterThanOrEqual(RUNNING_GRACE_MS + 1_000 - startedMsAgo - 1_000);
   });
 
-  it('goes on with the grace that was reckoned with before', async () => {
+  it('continues a grace that was computed before', async () => {
     const guard = record();
     const id = await replicationId(bench.connection);
     const [seconds] = (await bench.command('TIME')) as string[];
@@ -69,7 +69,7 @@ describe('a server that was never promoted', () => {
     expect(reply.status === 'grace' && reply.remainingMs).toBeGreaterThan(20_000);
   });
 
-  it('never waits longer than one grace, though its clock was set back', async () => {
+  it('never waits longer than one grace, even if its clock was set back', async () => {
     const guard = record();
     const id = await replicationId(bench.connection);
     const [seconds] = (await bench.command('TIME')) as string[];
@@ -92,7 +92,7 @@ describe('a script behind the guard', () => {
     return bench.run(lockGuardedAcquire, keys, { owner, leaseMs: 60_000, graceMs, trusted: '' });
   }
 
-  it('grants as ever when the server is settled', async () => {
+  it('grants as usual when the server is settled', async () => {
     await whenSettled(bench);
     const name = bench.name();
     expect(await acquire(name, 'c:1', PAST_GRACE_MS)).toEqual({ status: 'held' });
@@ -121,7 +121,7 @@ describeWithProcess('a replica that was promoted', () => {
     return { set, before, after };
   }
 
-  it('keeps strangers out for a grace from when it is first asked, whatever it had replicated', async () => {
+  it('keeps new owners out for a grace from its first request, whatever it had replicated', async () => {
     const { set, before, after } = await promoted();
     expect(await check('holdfast_guard', PAST_GRACE_MS, { on: before })).toMatchObject({
       status: expect.any(String),
@@ -134,7 +134,7 @@ describeWithProcess('a replica that was promoted', () => {
     expect(later.status === 'grace' && later.remainingMs).toBeLessThanOrEqual(GRACE_MS);
   });
 
-  it('is settled for who has seen it in charge for longer than a grace', async () => {
+  it('is settled for a client that has seen it in charge for longer than a grace', async () => {
     const { set, after } = await promoted();
     await set.promote(0);
     const trusted = `${'cd'.repeat(20)} ${await replicationId(after)}`;
@@ -142,7 +142,7 @@ describeWithProcess('a replica that was promoted', () => {
     expect(await check('holdfast_guard', GRACE_MS, { on: after })).toEqual({ status: 'settled' });
   });
 
-  it('reckons with a grace also where no record had come to it', async () => {
+  it('starts a grace even if no record was replicated', async () => {
     const { set, after } = await promoted();
     await set.promote(0);
     expect(await after.command('EXISTS', 'holdfast_guard')).toBe(0);
@@ -150,8 +150,8 @@ describeWithProcess('a replica that was promoted', () => {
   });
 });
 
-describeWithProcess('a server that starts anew', () => {
-  it('keeps strangers out though it lost everything, and though it came back with older data', async () => {
+describeWithProcess('a server that restarts', () => {
+  it('keeps new owners out after it lost everything or restarted with older data', async () => {
     const server = await ownServer({ args: ['--save', '', '--appendonly', 'no'] });
     const id = await replicationId(await openRaw(server.host, server.port));
     await server.restart();
@@ -166,7 +166,7 @@ describeWithProcess('a server that starts anew', () => {
     expect(await check('holdfast_guard', 30_000, { on: again })).toMatchObject({ status: 'grace' });
   });
 
-  it('refuses to judge where the user may not ask for INFO', async () => {
+  it('refuses to judge if the user has no permission for INFO', async () => {
     const server = await ownServer();
     await server.command('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '+@all', '-info');
     const connection = await openRaw(server.host, server.port);

@@ -148,7 +148,7 @@ async function asksForReplicasInScripts(connection: RawConnection): Promise<bool
   return Number(/redis_version:(\d+)/.exec(info)?.[1]) >= 7;
 }
 
-describeWithProcess('a hold whose lease is long enough as it is', () => {
+describeWithProcess('a hold whose lease is long enough', () => {
   describe.each(CONFIRMING)('$title', ({ plant, confirm, held }) => {
     it('is confirmed by a server in charge, and keeps its lease', async () => {
       const server = await ownServer();
@@ -202,7 +202,7 @@ describeWithProcess('a hold that is not there', () => {
   const reclaiming = CONFIRMING.filter(({ title }) => title.endsWith('reclaim'));
 
   describe.each([...reclaiming, ...RELEASING])('$title', ({ confirm }) => {
-    it('is not called lost by a replica, which may have been forgotten by time', async () => {
+    it('is not reported as lost by a replica, whose data may be old', async () => {
       const server = await ownServer();
       const connection = await openRaw(server.host, server.port);
       const name = randomName('charge');

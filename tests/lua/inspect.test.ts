@@ -13,11 +13,11 @@ const bench = new ScriptBench();
 const look = (lock: string) => bench.run(inspectDescribe, { lock }, {});
 
 describe('inspect/describe', () => {
-  it('says free of what is not there', async () => {
+  it('reports a missing key as free', async () => {
     expect(await look(bench.name())).toEqual({ status: 'free' });
   });
 
-  it('knows a lock by its one field and its count', async () => {
+  it('recognises a lock by its one field and its count', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'c:1', '3');
     await bench.command('PEXPIRE', name, 60_000);
@@ -32,14 +32,14 @@ describe('inspect/describe', () => {
     expect(await bench.hash(name)).toEqual({ 'c:1': '3' });
   });
 
-  it('knows a lock of a Java client that lost its expiry', async () => {
+  it('recognises a lock of a Java client that lost its expiry', async () => {
     const name = bench.name();
     const holder = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455:7';
     await bench.plant('HSET', name, holder, '1');
     expect(await look(name)).toEqual({ status: 'lock', remainingMs: -1, holder, holdCount: 1 });
   });
 
-  it('knows a read/write lock by its mode, and names everybody with their counts', async () => {
+  it('recognises a read/write lock by its mode, and names all holders with their counts', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'mode', 'read', 'c:1', '2', 'c:2', '1');
     await bench.command('PEXPIRE', name, 60_000);
@@ -61,7 +61,7 @@ describe('inspect/describe', () => {
     });
   });
 
-  it('does not read a hash of more fields than a lock would have', async () => {
+  it('does not read a hash with more fields than a lock has', async () => {
     const name = bench.name();
     const fields = Array.from({ length: 10_000 }, (_, i) => [`c:${i}`, '1']).flat();
     await bench.plant('HSET', name, 'mode', 'read', ...fields);
@@ -70,7 +70,7 @@ describe('inspect/describe', () => {
     expect(await look(name)).toMatchObject({ status: 'readWrite' });
   });
 
-  it('takes a string with an expiry for a plain lock, and shows no more than its beginning', async () => {
+  it('treats a string with an expiry as a simple lock, and shows only its beginning', async () => {
     const name = bench.name();
     await bench.plant('SET', name, 'x'.repeat(1_000), 'PX', 60_000);
     const reply = await look(name);
@@ -108,7 +108,7 @@ describe('inspect/server', () => {
   const ask = (publish: string, channel: string, connection = bench.connection) =>
     bench.run(inspectServer, { slot: [] }, { publish, channel }, connection);
 
-  it('gives the sections of INFO that tell what the server is, and the time', async () => {
+  it("returns the sections of INFO with the server's facts, and the time", async () => {
     const before = (await bench.command('TIME')) as string[];
     const reply = await ask('', '');
     const after = (await bench.command('TIME')) as string[];
@@ -123,7 +123,7 @@ describe('inspect/server', () => {
     expect(reply.nowMs).toBeLessThan((Number(after[0]) + 1) * 1_000);
   });
 
-  it('publishes one message where it is asked to, and says nothing of it', async () => {
+  it('publishes one message if requested, and reports nothing', async () => {
     const channel = bench.name();
     const heard = await bench.listenTo(channel);
     expect(await ask('', channel)).toMatchObject({ refusal: '' });
@@ -132,13 +132,13 @@ describe('inspect/server', () => {
     expect(await heard()).toEqual(['']);
   });
 
-  it('tells why a message was not taken', async () => {
+  it('reports why a message was refused', async () => {
     expect((await ask('NOPUBLISH', 'channel')).refusal).toMatch(/unknown/i);
   });
 });
 
 describe('inspect/primary', () => {
-  it('gives what the server tells of its replication', async () => {
+  it("returns the server's replication section", async () => {
     const info = (await bench.command('INFO', 'replication')) as string;
     const reply = await bench.run(inspectPrimary, { lock: bench.name() }, {});
     expect(reply.status).toBe('primary');
@@ -161,8 +161,8 @@ describe('inspect/identity', () => {
   });
 });
 
-describeWithProcess('a user who may not ask for INFO', () => {
-  it('is given empty text', async () => {
+describeWithProcess('a user without permission for INFO', () => {
+  it('gets empty text', async () => {
     const server = await ownServer();
     await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '+@all', '-info');
     const connection = await openRaw(server.host, server.port);

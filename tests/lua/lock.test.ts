@@ -77,7 +77,7 @@ describe('lock/acquire', () => {
     expect(await bench.hash(name)).toEqual({ 'c:1': '3' });
   });
 
-  it("says how long another owner's lease runs and leaves that alone", async () => {
+  it("reports another owner's remaining lease and does not change it", async () => {
     const name = bench.name();
     await acquire(name, 'c:1', 60_000);
     const reply = await acquire(name, 'c:2', 200_000);
@@ -87,7 +87,7 @@ describe('lock/acquire', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('says -1 of a lock without expiry', async () => {
+  it('answers -1 for a lock without expiry', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'java:7', '1');
     expect(await acquire(name, 'c:2')).toEqual({ status: 'busy', remainingMs: -1 });
@@ -101,7 +101,7 @@ describe('lock/acquire', () => {
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('after the owner was barred before it ever came, writes nothing', async () => {
+  it('after a tombstone for the owner, writes nothing', async () => {
     const name = bench.name();
     expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
     expect(await acquire(name, 'c:1')).toEqual({ status: 'ended' });
@@ -110,7 +110,7 @@ describe('lock/acquire', () => {
   });
 
   it.each(['redisson_unlock_latch', 'order {with} braces', '{t}:order', 'ключ-鍵-🔑', 'a\nb\0c'])(
-    'takes the name %j as it is',
+    'accepts the name %j unchanged',
     async (text) => {
       const name = bench.name((random) => `${random}${text}`);
       expect(await acquire(name, 'c:ü')).toEqual({ status: 'held' });
@@ -140,7 +140,7 @@ describe('lock/enter', () => {
     expectRunning(await bench.pttl(name), 200_000);
   });
 
-  it('gives a lock that lost its expiry one again', async () => {
+  it('restores the expiry of a lock that lost it', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     await bench.command('PERSIST', name);
@@ -148,7 +148,7 @@ describe('lock/enter', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('takes nothing anew when the hold is gone', async () => {
+  it('does not take the lock again when the hold is gone', async () => {
     const name = bench.name();
     expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
     expect(await bench.exists(name)).toBe(false);
@@ -162,7 +162,7 @@ describe('lock/enter', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('counts a key of another type as lost and leaves it alone', async () => {
+  it('counts a key of another type as lost and does not change it', async () => {
     const name = bench.name();
     await bench.plant('SET', name, 'data');
     expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
@@ -182,7 +182,7 @@ describe('lock/leave', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('makes no hold where there is none', async () => {
+  it('creates no hold', async () => {
     const name = bench.name();
     expect(await leave(name, 'c:1', 1)).toEqual({ status: 'lost' });
     expect(await bench.exists(name)).toBe(false);
@@ -208,7 +208,7 @@ describe('lock/end', () => {
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('repeated after somebody else took the lock, leaves that one alone', async () => {
+  it('repeated after another owner took the lock, does not change that hold', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     await release(name, 'c:1');
@@ -219,7 +219,7 @@ describe('lock/end', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it("says lost, announces nothing and does not touch a byte of another's lock", async () => {
+  it("answers lost, announces nothing and does not change another owner's lock", async () => {
     const name = bench.name();
     await acquire(name, 'c:2', 60_000);
     await enter(name, 'c:2', 2);
@@ -233,7 +233,7 @@ describe('lock/end', () => {
     expect(await bench.command('GET', endedOf(name, 'c:1'))).toBe('lost');
   });
 
-  it('bars an owner that is not there for as long as it is told', async () => {
+  it('bars an owner without a hold for the given time', async () => {
     const name = bench.name();
     await release(name, 'c:1');
     expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
@@ -241,14 +241,14 @@ describe('lock/end', () => {
     expect(await acquire(name, 'c:1')).toEqual({ status: 'held' });
   });
 
-  it('of a key of another type says lost and leaves it alone', async () => {
+  it('of a key of another type answers lost and does not change it', async () => {
     const name = bench.name();
     await bench.plant('SET', name, 'data');
     expect(await release(name, 'c:1')).toEqual({ status: 'lost' });
     expect(await bench.command('GET', name)).toBe('data');
   });
 
-  it('announces on the channel of a name with braces of its own', async () => {
+  it('announces on the channel of a name with braces', async () => {
     const name = bench.name((random) => `{${random}}:order`);
     const channel = `redisson_lock__channel:${name}`;
     const ended = `redisson_unlock_latch:${name}:c:1`;
@@ -286,7 +286,7 @@ describe('lock/release', () => {
 });
 
 describe('lock/renew', () => {
-  it('answers for each lock, and touches only those that are still their owners’', async () => {
+  it('answers for each lock, and renews only those that their owners still hold', async () => {
     const [mine, foreign, missing, text, list, alsoMine] = Array.from({ length: 6 }, () => bench.name()) as [
       string,
       string,
@@ -322,7 +322,7 @@ describe('lock/renew', () => {
     expectRunning(await bench.pttl(name), 200_000);
   });
 
-  it('gives a lock that lost its expiry one again', async () => {
+  it('restores the expiry of a lock that lost it', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     await bench.command('PERSIST', name);
@@ -339,7 +339,7 @@ describe('lock/renew', () => {
     expect(await bench.hash(name)).toEqual({ 'c:1': '4' });
   });
 
-  it('renews nothing when asked for nothing', async () => {
+  it('renews nothing for an empty list', async () => {
     expect(await renew([], 1_000, [])).toEqual({ status: 'renewed', held: [] });
   });
 });
@@ -347,18 +347,21 @@ describe('lock/renew', () => {
 describe('lock/holder', () => {
   const uuid = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455';
 
-  it('names the one that holds the lock', async () => {
+  it('names the holder', async () => {
     const name = bench.name();
     expect(await holderOf(name)).toEqual({ status: 'free' });
     await acquire(name, 'c:1');
     expect(await holderOf(name)).toEqual({ status: 'held', holder: 'c:1' });
   });
 
-  it.each([`${uuid}:37`, `${uuid}:37:5f0e`])('knows %s though its lock lost its expiry', async (owner) => {
-    const name = bench.name();
-    await bench.plant('HSET', name, owner, '2');
-    expect(await holderOf(name)).toEqual({ status: 'held', holder: owner });
-  });
+  it.each([`${uuid}:37`, `${uuid}:37:5f0e`])(
+    'recognises %s though its lock lost its expiry',
+    async (owner) => {
+      const name = bench.name();
+      await bench.plant('HSET', name, owner, '2');
+      expect(await holderOf(name)).toEqual({ status: 'held', holder: owner });
+    },
+  );
 
   it.each([
     [['visits', '5'], false],
@@ -368,7 +371,7 @@ describe('lock/holder', () => {
     [['name', 'Ada'], true],
     [['name', '5', 'born', '1815'], true],
     [['mode', 'read', `${uuid}:37`, '1'], true],
-  ])('refuses a hash that is no lock: %j, with an expiry: %j', async (fields, lasts) => {
+  ])('refuses a hash that is not a lock: %j, with an expiry: %j', async (fields, lasts) => {
     const name = bench.name();
     await bench.plant('HSET', name, ...fields);
     if (lasts) await bench.command('PEXPIRE', name, 60_000);
@@ -378,7 +381,7 @@ describe('lock/holder', () => {
 });
 
 describe('lock/peek', () => {
-  it('says for each lock, of any layout, how long it is taken', async () => {
+  it('reports for each lock, of any layout, how long it is taken', async () => {
     const [held, free, plain, immortal] = Array.from({ length: 4 }, () => bench.name()) as [
       string,
       string,
@@ -394,13 +397,13 @@ describe('lock/peek', () => {
     expect([remaining[1], remaining[3]]).toEqual([-2, -1]);
   });
 
-  it('looks at none', async () => {
+  it('accepts an empty list', async () => {
     expect(await bench.run(lockPeek, { locks: [] }, {})).toEqual({ status: 'peeked', remaining: [] });
   });
 });
 
 describe('lock/force-release', () => {
-  it('ends the hold of the one that it names and announces it once', async () => {
+  it('ends the hold of the named owner and announces it once', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     const heard = await bench.listenTo(channelOf(name));
@@ -412,7 +415,7 @@ describe('lock/force-release', () => {
 });
 
 describe('lock/describe', () => {
-  it('names nobody when the hash has more fields than a lock', async () => {
+  it('names no holder if the hash has more fields than a lock', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'a', '1', 'b', '2');
     expect(await describeLock(name)).toEqual({ status: 'locked', remainingMs: -1, holder: null });
@@ -451,7 +454,7 @@ describeWithProcess('a server without memory to spare', () => {
 });
 
 describe('two connections at once', () => {
-  it('let one owner in', async () => {
+  it('admit one owner', async () => {
     const name = bench.name();
     const connections = await Promise.all(Array.from({ length: 8 }, () => openShared()));
     const replies = await Promise.all(

@@ -104,7 +104,7 @@ async function leftMs(name: string, id: Buffer): Promise<number> {
 }
 
 describe('permit-semaphore/acquire', () => {
-  it('takes all it asks for as raw bytes with their ends, or nothing', async () => {
+  it('takes all requested permits as raw bytes with their expiry, or none', async () => {
     const name = newName();
     const ids = [newId(), newId()];
     await bench.command('SET', name, '3');
@@ -121,7 +121,7 @@ describe('permit-semaphore/acquire', () => {
     expect(await taken(name)).toBe(2);
   });
 
-  it('takes without end at the score that Redisson gives it', async () => {
+  it("takes a permanent permit with Redisson's score", async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '1');
@@ -129,7 +129,7 @@ describe('permit-semaphore/acquire', () => {
     expect(await scoreOf(name, id)).toBe(PERMANENT);
   });
 
-  it('counts a lease beyond that as one without end', async () => {
+  it('treats a longer lease as permanent', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '1');
@@ -137,7 +137,7 @@ describe('permit-semaphore/acquire', () => {
     expect(await scoreOf(name, id)).toBe(PERMANENT);
   });
 
-  it('knows no next end where there is nothing, or nothing that ends', async () => {
+  it('reports no next expiry if no permit expires', async () => {
     const name = newName();
     expect(await acquire(name, [newId()])).toEqual({ status: 'short', remainingMs: -1 });
     expect(await bench.exists(name)).toBe(false);
@@ -150,7 +150,7 @@ describe('permit-semaphore/acquire', () => {
     expectRunning((reply as { remainingMs: number }).remainingMs, 30_000);
   });
 
-  it('brings back first what is over, and tells the new total', async () => {
+  it('first returns expired permits, and announces the new total', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -163,7 +163,7 @@ describe('permit-semaphore/acquire', () => {
     expect(await heard()).toEqual(['2']);
   });
 
-  it('delivered twice, takes once and gives the lease anew', async () => {
+  it('delivered twice, takes once and renews the lease', async () => {
     const name = newName();
     const ids = [newId(), newId()];
     await bench.command('SET', name, '5');
@@ -176,7 +176,7 @@ describe('permit-semaphore/acquire', () => {
     for (const id of ids) expectRunning(await leftMs(name, id), 200_000);
   });
 
-  it('delivered twice, does not make permanent again what has been given an end', async () => {
+  it('delivered twice, does not make a permit permanent again that has got a lease', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '5');
@@ -186,7 +186,7 @@ describe('permit-semaphore/acquire', () => {
     expectRunning(await leftMs(name, id), 30_000);
   });
 
-  it('delivered late, takes nothing once one of its permits was given back', async () => {
+  it('delivered late, takes nothing once one of its permits was released', async () => {
     const name = newName();
     const ids = [newId(), newId()];
     await bench.command('SET', name, '5');
@@ -197,7 +197,7 @@ describe('permit-semaphore/acquire', () => {
     expect(await taken(name)).toBe(0);
   });
 
-  it('delivered late, adds nothing to those that are left', async () => {
+  it('delivered late, adds nothing to the remaining permits', async () => {
     const name = newName();
     const [first, second] = [newId(), newId()];
     await bench.command('SET', name, '5');
@@ -209,7 +209,7 @@ describe('permit-semaphore/acquire', () => {
     expectRunning(await leftMs(name, second), 60_000);
   });
 
-  it('gives the taken permits the TTL of the free ones, and takes it away again', async () => {
+  it('gives the taken permits the TTL of the free ones, and removes it again', async () => {
     const name = newName();
     await bench.command('SET', name, '3', 'PX', 60_000);
     await acquire(name, [newId()]);
@@ -219,33 +219,36 @@ describe('permit-semaphore/acquire', () => {
     expect(await bench.pttl(setOf(name))).toBe(-1);
   });
 
-  it('finds too few where permits are owed', async () => {
+  it('finds too few if the number of permits is negative', async () => {
     const name = newName();
     await bench.command('SET', name, '-2');
     expect(await acquire(name, [newId()])).toMatchObject({ status: 'short' });
     expect(await stored(name)).toBe('-2');
   });
 
-  it.each(['data', '1.5', '0x10', ' 1'])('leaves alone %j, which is no number of permits', async (value) => {
-    const name = newName();
-    const id = await plantPermit(name, -1_000);
-    await bench.command('SET', name, value);
-    const calls = [
-      () => acquire(name, [newId()]),
-      () => release(name, id, 'c:1'),
-      () => releaseAll(name, 'c:1', [id]),
-      () => undo(name, [id]),
-      () => updateLease(name, 'c:1', id, 1),
-      () => getLease(name, id),
-      () => count(name),
-      () => setPermits(name, 'c:1', 1),
-    ];
-    for (const call of calls) await expect(call()).rejects.toThrow('not a number of permits');
-    expect(await stored(name)).toBe(value);
-    expect(await scoreOf(name, id)).not.toBeNull();
-  });
+  it.each(['data', '1.5', '0x10', ' 1'])(
+    'does not change %j, which is not a number of permits',
+    async (value) => {
+      const name = newName();
+      const id = await plantPermit(name, -1_000);
+      await bench.command('SET', name, value);
+      const calls = [
+        () => acquire(name, [newId()]),
+        () => release(name, id, 'c:1'),
+        () => releaseAll(name, 'c:1', [id]),
+        () => undo(name, [id]),
+        () => updateLease(name, 'c:1', id, 1),
+        () => getLease(name, id),
+        () => count(name),
+        () => setPermits(name, 'c:1', 1),
+      ];
+      for (const call of calls) await expect(call()).rejects.toThrow('not a number of permits');
+      expect(await stored(name)).toBe(value);
+      expect(await scoreOf(name, id)).not.toBeNull();
+    },
+  );
 
-  it('leaves alone what is of another type', async () => {
+  it('does not change a key of another type', async () => {
     const [list, string] = [newName(), newName()];
     await bench.command('RPUSH', list, 'data');
     await expect(acquire(list, [newId()])).rejects.toThrow('WRONGTYPE');
@@ -275,7 +278,7 @@ describe('permit-semaphore/acquire', () => {
 });
 
 describe('permit-semaphore/release', () => {
-  it('gives back once, and tells the new total', async () => {
+  it('returns a permit once, and announces the new total', async () => {
     const name = newName();
     const id = newId();
     const heard = await bench.listenTo(channelOf(name));
@@ -289,7 +292,7 @@ describe('permit-semaphore/release', () => {
     expectRunning(await bench.pttl(endedOf(name, id)), 40_000);
   });
 
-  it('answers a repeat the same, and anybody else that it is not there', async () => {
+  it('gives a repeat the same answer, and other requests that the permit does not exist', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '1');
@@ -300,7 +303,7 @@ describe('permit-semaphore/release', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('gives back what is over, and says that it was', async () => {
+  it('returns an expired permit, and reports that it had expired', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -312,7 +315,7 @@ describe('permit-semaphore/release', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('bars what it does not find', async () => {
+  it('bars a permit that it does not find', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '1');
@@ -321,7 +324,7 @@ describe('permit-semaphore/release', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('announces nothing as long as permits are owed', async () => {
+  it('announces nothing while the number of permits is negative', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '-1');
@@ -331,7 +334,7 @@ describe('permit-semaphore/release', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('does not bring back a semaphore that is gone', async () => {
+  it('does not recreate a deleted semaphore', async () => {
     const name = newName();
     const [first, second] = [await plantPermit(name, 60_000), await plantPermit(name, 60_000)];
     expect(await release(name, first, 'c:1')).toMatchObject({ status: 'released' });
@@ -341,7 +344,7 @@ describe('permit-semaphore/release', () => {
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('releases what Redisson took', async () => {
+  it('releases a permit of Redisson', async () => {
     const name = newName();
     await bench.command('SET', name, '0');
     const id = await plantPermit(name, Number.POSITIVE_INFINITY);
@@ -351,7 +354,7 @@ describe('permit-semaphore/release', () => {
 });
 
 describe('permit-semaphore/release-all', () => {
-  it('gives all back, tells their number, and answers the same again', async () => {
+  it('returns all permits, answers their number, and repeats the same answer', async () => {
     const name = newName();
     const ids = [newId(), newId()];
     const heard = await bench.listenTo(channelOf(name));
@@ -371,7 +374,7 @@ describe('permit-semaphore/release-all', () => {
   it.each([
     { title: 'missing', other: async () => newId() },
     { title: 'over', other: (name: string) => plantPermit(name, 0) },
-  ])('changes nothing when one is $title, also when asked again', async ({ other }) => {
+  ])('changes nothing if one permit is $title, also when repeated', async ({ other }) => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '5');
@@ -388,7 +391,7 @@ describe('permit-semaphore/release-all', () => {
     expectRunning(await leftMs(name, id), 60_000);
   });
 
-  it('brings back what else is over', async () => {
+  it('returns other expired permits', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -399,7 +402,7 @@ describe('permit-semaphore/release-all', () => {
     expect(await heard()).toEqual(['1', '1']);
   });
 
-  it('counts an id that is named twice once', async () => {
+  it('counts an id that is listed twice once', async () => {
     const name = newName();
     await bench.command('SET', name, '0');
     const id = await plantPermit(name, 60_000);
@@ -409,7 +412,7 @@ describe('permit-semaphore/release-all', () => {
 });
 
 describe('permit-semaphore/undo', () => {
-  it('after the acquisition: gives back what it took, once, and tells the new total', async () => {
+  it('after the acquisition: returns its permits once, and announces the new total', async () => {
     const name = newName();
     const ids = [newId(), newId()];
     const heard = await bench.listenTo(channelOf(name));
@@ -422,7 +425,7 @@ describe('permit-semaphore/undo', () => {
     expect(await acquire(name, ids)).toEqual({ status: 'ended' });
   });
 
-  it('before the acquisition: bars it', async () => {
+  it('before the acquisition: bars the acquisition', async () => {
     const name = newName();
     const ids = [newId(), newId()];
     await bench.command('SET', name, '5');
@@ -432,7 +435,7 @@ describe('permit-semaphore/undo', () => {
     expectRunning(await bench.pttl(endedOf(name, ids[0] as Buffer)), 40_000);
   });
 
-  it('touches nobody else’s', async () => {
+  it('does not change permits of others', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '5');
@@ -444,7 +447,7 @@ describe('permit-semaphore/undo', () => {
 });
 
 describe('permit-semaphore/renew', () => {
-  it('raises the end of many, in many semaphores, and cuts none', async () => {
+  it('lengthens many leases, in many semaphores, and shortens none', async () => {
     const names = [newName(), newName()] as const;
     const short = await plantPermit(names[0], 20_000);
     const long = await plantPermit(names[1], 300_000);
@@ -460,7 +463,7 @@ describe('permit-semaphore/renew', () => {
     expect(await scoreOf(names[1], missing)).toBeNull();
   });
 
-  it('leaves what is over as it is', async () => {
+  it('does not change expired permits', async () => {
     const name = newName();
     const id = await plantPermit(name, 0);
     const before = await scoreOf(name, id);
@@ -470,7 +473,7 @@ describe('permit-semaphore/renew', () => {
 });
 
 describe('permit-semaphore/update-lease', () => {
-  it('gives another lease, longer, shorter or without end', async () => {
+  it('sets another lease: longer, shorter or permanent', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '5');
@@ -484,7 +487,7 @@ describe('permit-semaphore/update-lease', () => {
     expect(await stored(name)).toBe('4');
   });
 
-  it('arriving late, does not undo a later one', async () => {
+  it('arriving late, does not undo a later update', async () => {
     const name = newName();
     const id = newId();
     await bench.command('SET', name, '5');
@@ -495,7 +498,7 @@ describe('permit-semaphore/update-lease', () => {
     expectRunning(await leftMs(name, id), 300_000);
   });
 
-  it('finds nothing where there is nothing, and brings back what is over', async () => {
+  it('finds no permit that does not exist, and returns expired permits', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -508,7 +511,7 @@ describe('permit-semaphore/update-lease', () => {
 });
 
 describe('permit-semaphore/get-lease', () => {
-  it('says what is left, that there is no end, or that it is not there', async () => {
+  it('reports the rest, that the permit is permanent, or that it does not exist', async () => {
     const name = newName();
     await bench.command('SET', name, '0');
     const reply = await getLease(name, await plantPermit(name, 60_000));
@@ -523,7 +526,7 @@ describe('permit-semaphore/get-lease', () => {
 });
 
 describe('permit-semaphore/count-permits', () => {
-  it('counts free and taken, once what is over is back', async () => {
+  it('counts free and taken permits, after it has returned expired ones', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     expect(await count(name)).toEqual({ status: 'missing', taken: 0 });
@@ -535,7 +538,7 @@ describe('permit-semaphore/count-permits', () => {
     expect(await heard()).toEqual(['4']);
   });
 
-  it('brings back more at once than fit one call of a command', async () => {
+  it('returns more permits at once than fit into one command', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -550,7 +553,7 @@ describe('permit-semaphore/count-permits', () => {
 });
 
 describe('permit-semaphore/set-permits', () => {
-  it('begins a semaphore, grows it, shrinks it below nothing and keeps its TTL', async () => {
+  it('creates a semaphore, grows it, shrinks it below zero and keeps its TTL', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     expect(await setPermits(name, 'c:1', 3)).toEqual({ status: 'set', announced: 1 });
@@ -568,7 +571,7 @@ describe('permit-semaphore/set-permits', () => {
     expect(await heard()).toEqual(['3', '5', '1']);
   });
 
-  it('begins with none, too, and changes nothing when it is repeated', async () => {
+  it('accepts 0 permits, and changes nothing when repeated', async () => {
     const name = newName();
     expect(await setPermits(name, 'c:1', 0)).toEqual({ status: 'set', announced: 1 });
     expect(await stored(name)).toBe('0');
@@ -579,7 +582,7 @@ describe('permit-semaphore/set-permits', () => {
 });
 
 describeWithProcess('permit-semaphore on a server', () => {
-  it('out of memory: nothing is taken, what is taken is kept and comes back once', async () => {
+  it('out of memory: nothing is taken, taken permits are kept and returned once', async () => {
     const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
     const raw = await openRaw(server.host, server.port);
     const name = newName();
@@ -597,7 +600,7 @@ describeWithProcess('permit-semaphore on a server', () => {
     expect(await raw.command('GET', name)).toBe('5');
   });
 
-  it('without permission to publish: the release counts and says that nobody was woken', async () => {
+  it('without permission to publish: the release counts and reports that no waiter was woken', async () => {
     const { server, connection: raw } = await openMute();
     const name = newName();
     const id = newId();

@@ -110,7 +110,7 @@ describe('rate-limiter/try-set-rate', () => {
     expect(await bench.pttl(name)).toBe(-1);
   });
 
-  it('gives an expiry to the limiter, and to what is left of an earlier one', async () => {
+  it('gives an expiry to the limiter, and to the rest of an earlier one', async () => {
     const name = newName();
     await bench.command('SET', leftKey(name), '1');
     await bench.command('ZADD', historyKey(name), await serverTime(bench.connection), entryOf(2));
@@ -119,7 +119,7 @@ describe('rate-limiter/try-set-rate', () => {
     for (const key of [name, leftKey(name), historyKey(name)]) expectRunning(await bench.pttl(key), 90_000);
   });
 
-  it('keeps what is there', async () => {
+  it('keeps a present rate', async () => {
     const name = newName();
     await trySet(name, 'a', { rate: 5 });
     expect(await trySet(name, 'b', { rate: 7, keepAliveMs: 90_000 })).toEqual({ status: 'kept' });
@@ -153,7 +153,7 @@ describe('rate-limiter/try-set-rate', () => {
 });
 
 describe('rate-limiter/set-rate', () => {
-  it('replaces the rate and forgets what was granted, in both modes', async () => {
+  it('replaces the rate and forgets all grants, in both modes', async () => {
     const name = newName();
     await trySet(name, 'a', { rate: 2 });
     await acquire(name, 'b', 2);
@@ -165,13 +165,13 @@ describe('rate-limiter/set-rate', () => {
     for (const key of Object.values(state)) expect(await bench.exists(key)).toBe(false);
   });
 
-  it('sets one that was not set', async () => {
+  it('sets a missing rate', async () => {
     const name = newName();
     expect(await setRate(name, 'a')).toEqual({ status: 'set' });
     expect(await bench.hash(name)).toMatchObject({ rate: '3' });
   });
 
-  it('makes a limiter that lived while used one that stays, and leaves an expiry of another origin', async () => {
+  it('removes the keep-alive of a limiter, and keeps an expiry of another origin', async () => {
     const name = newName();
     await setRate(name, 'a', { keepAliveMs: 90_000 });
     expectRunning(await bench.pttl(name), 90_000);
@@ -192,14 +192,14 @@ describe('rate-limiter/set-rate', () => {
 });
 
 describe('rate-limiter/get-config', () => {
-  it('says how it is set', async () => {
+  it('reports the settings', async () => {
     const name = newName();
     await trySet(name, 'a', { mode: '1', rate: 4, intervalMs: 5, keepAliveMs: 60_000 });
     const config = { status: 'config', mode: '1', rate: 4, intervalMs: 5, keepAliveMs: 60_000 };
     expect(await getConfig(name)).toEqual(config);
   });
 
-  it('knows the fields of versions that keep nothing alive, and who has no rate', async () => {
+  it('reads the fields of versions without keep-alive, and a limiter without a rate', async () => {
     const name = newName();
     expect(await getConfig(name)).toEqual({ status: 'unset' });
     await bench.command('HSET', name, 'rate', 4, 'interval', 5);
@@ -210,7 +210,7 @@ describe('rate-limiter/get-config', () => {
 });
 
 describe('rate-limiter/acquire', () => {
-  it('leaves an entry of 21 bytes at the time of the server, and what is left', async () => {
+  it('writes an entry of 21 bytes at the time of the server, and the remaining permits', async () => {
     const name = newName();
     await trySet(name, 'a', { rate: 1_000 });
     const before = await serverTime(bench.connection);
@@ -238,7 +238,7 @@ describe('rate-limiter/acquire', () => {
     expect(await available(name)).toEqual({ status: 'permits', count: 1 });
   });
 
-  it('counts each client for itself when the limiter is of that kind', async () => {
+  it('counts each client separately if the limiter is per client', async () => {
     const name = newName();
     await trySet(name, 'a', { mode: '1' });
     await acquire(name, 'b', 2);
@@ -249,7 +249,7 @@ describe('rate-limiter/acquire', () => {
     expect(await available(name)).toEqual({ status: 'permits', count: 1 });
   });
 
-  it('gets what is too old back, and not what is young', async () => {
+  it('returns permits older than the interval, and no younger ones', async () => {
     const name = await planted({ rate: 5, intervalMs: 30_000 }, 0, [
       [2, 70_000],
       [1, 30_000],
@@ -260,7 +260,7 @@ describe('rate-limiter/acquire', () => {
     expect((await granted(name)).map(({ permits }) => permits)).toEqual([2, 1]);
   });
 
-  it('says when there will be enough for this very request', async () => {
+  it('reports when there will be enough permits for this request', async () => {
     const name = await planted({ rate: 5, intervalMs: 200_000 }, 0, [
       [1, 150_000],
       [2, 100_000],
@@ -275,7 +275,7 @@ describe('rate-limiter/acquire', () => {
     expect(await granted(name)).toHaveLength(3);
   });
 
-  it('looks at as many entries as it needs', async () => {
+  it('reads as many entries as it needs', async () => {
     const entries = Array.from({ length: 900 }, (_, i) => [1, 950_000 - i * 1_000] as const);
     const name = await planted({ rate: 900, intervalMs: 1_000_000 }, 0, entries);
     expectWait(await acquire(name, 'a', 1), 50_000);
@@ -284,7 +284,7 @@ describe('rate-limiter/acquire', () => {
     expect(await available(name)).toEqual({ status: 'permits', count: 0 });
   });
 
-  it('keeps count of a long history by the number that is left, and corrects what cannot be', async () => {
+  it('counts a long history by the remaining number, and corrects impossible values', async () => {
     const entries = Array.from({ length: 300 }, (_, i) => [1, 500_000 + i] as const);
     const name = await planted({ rate: 300, intervalMs: 1_000_000 }, 0, [[4, 2_000_000], ...entries]);
     // 4 came back, though only 300 of 300 were granted: that cannot be, and is added up when it would matter.
@@ -345,7 +345,7 @@ describe('rate-limiter/acquire', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('repeated when its time is over, takes for the time that has come', async () => {
+  it('repeated after its interval, takes for the present interval', async () => {
     const name = await planted({ intervalMs: 30_000 }, 1, []);
     const now = await serverTime(bench.connection);
     await bench.command('ZADD', historyKey(name), now - 40_000, entryOf(2, idOf('a')));
@@ -356,7 +356,7 @@ describe('rate-limiter/acquire', () => {
     expect(more).toEqual([]);
   });
 
-  it('a copy that comes when the entry is gone takes nothing if a mark was left', async () => {
+  it('a copy that arrives when the entry is gone takes nothing if there is a tombstone', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2, 40_000);
@@ -375,7 +375,7 @@ describe('rate-limiter/acquire', () => {
   });
 });
 
-describe('rate-limiter: what cannot be', () => {
+describe('rate-limiter: impossible states', () => {
   it('too few with an empty history: the history was lost, and there are as many as the rate', async () => {
     const name = await planted({ rate: 3 }, 0, []);
     expect(await available(name)).toEqual({ status: 'permits', count: 3 });
@@ -383,7 +383,7 @@ describe('rate-limiter: what cannot be', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('too few for what stands in the history: as many as it leaves', async () => {
+  it('fewer than the history leaves: as many as the history leaves', async () => {
     const name = await planted({ rate: 10 }, 0, [[4, 10_000]]);
     expect(await acquire(name, 'a', 7)).toMatchObject({ status: 'short' });
     expect(await stored(name)).toBe('6');
@@ -391,7 +391,7 @@ describe('rate-limiter: what cannot be', () => {
     expect(await stored(name)).toBe('0');
   });
 
-  it('no number of permits left, with a history: it is added up', async () => {
+  it('no remaining number, with a history: the number is computed', async () => {
     const name = await planted({ rate: 5, intervalMs: 30_000 }, null, [
       [3, 10_000],
       [2, 40_000],
@@ -407,7 +407,7 @@ describe('rate-limiter: what cannot be', () => {
     expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted' });
   });
 
-  it('an entry from far in the future counts from now on, and blocks nobody for longer than the interval', async () => {
+  it('an entry from far in the future counts from now on, and blocks no caller for longer than the interval', async () => {
     const name = await planted({ rate: 3, intervalMs: 30_000 }, 0, [
       [2, -90_000],
       [1, -20_000],
@@ -467,7 +467,7 @@ describe('rate-limiter: expiry', () => {
     }
   });
 
-  it('gives its state the expiry that somebody gave it', async () => {
+  it('gives its state the expiry that the limiter has', async () => {
     const name = await planted({ rate: 3 }, null, []);
     await bench.command('PEXPIRE', name, 50_000);
     await acquire(name, 'a');
@@ -478,7 +478,7 @@ describe('rate-limiter: expiry', () => {
     expectRunning(await bench.pttl(leftKey(name)), 50_000);
   });
 
-  it('makes nothing by being asked', async () => {
+  it('creates nothing when it is read', async () => {
     const name = await planted({ rate: 3, intervalMs: 30_000 }, null, [[1, 40_000]]);
     expect(await available(name)).toEqual({ status: 'permits', count: 3 });
     expect(await bench.exists(leftKey(name))).toBe(false);
@@ -491,7 +491,7 @@ const AGE =
   "for _, m in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], -ARGV[1], m) end";
 
 describe('rate-limiter/release', () => {
-  it('gives back, no more than the rate, and takes as much out of the history, the oldest first', async () => {
+  it('returns no more than the rate, and removes as much from the history, the oldest first', async () => {
     const name = await planted({ rate: 9 }, 0, [
       [2, 30_000],
       [3, 20_000],
@@ -511,7 +511,7 @@ describe('rate-limiter/release', () => {
     expect(await stored(name)).toBe('9');
   });
 
-  it('leaves of an entry that it takes from one of the same bytes, as Redisson writes them', async () => {
+  it("shortens an entry in Redisson's format", async () => {
     const name = newName();
     await trySet(name, 'a', { rate: 1_000 });
     await acquire(name, 'b', 700);
@@ -520,7 +520,7 @@ describe('rate-limiter/release', () => {
     expect(left?.entry).toEqual(entryOf(600, idOf('b')));
   });
 
-  it('gives back no more than the history has, where part of it was lost', async () => {
+  it('returns no more than the history has, if part of it was lost', async () => {
     const entries = Array.from({ length: 150 }, (_, i) => [1, 10_000 + i] as const);
     const name = await planted({ rate: 300 }, 0, entries);
     await release(name, 'a', 200);
@@ -528,7 +528,7 @@ describe('rate-limiter/release', () => {
     expect(await granted(name)).toEqual([]);
   });
 
-  it('gives back beside what Redisson gave back, whose entries stay', async () => {
+  it('returns permits beside those of Redisson, whose entries stay', async () => {
     // Of six, Redisson gave two back.
     const name = await planted({ rate: 6, intervalMs: 30_000 }, 2, [
       [3, 20_000],
@@ -542,7 +542,7 @@ describe('rate-limiter/release', () => {
     expect((await granted(name)).map(({ permits }) => permits)).toEqual([2]);
   });
 
-  it('forgets the request whose entry it takes: repeated, that takes anew unless a mark was left', async () => {
+  it('forgets the request whose entry it removes: its repeat takes again unless there is a tombstone', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
@@ -554,7 +554,7 @@ describe('rate-limiter/release', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('repeated, gives back once', async () => {
+  it('repeated, returns once', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 3);
@@ -565,7 +565,7 @@ describe('rate-limiter/release', () => {
     await expect(release(name, 'd', 0)).rejects.toThrow('positive');
   });
 
-  it('what was given back does not come back a second time with its time', async () => {
+  it('a returned permit is not returned again after its interval', async () => {
     const interval = { rate: 3, intervalMs: 30_000 };
     // Two were taken and given back, and their time is over.
     const idle = await planted(interval, 3, [[2, 40_000]]);
@@ -582,7 +582,7 @@ describe('rate-limiter/release', () => {
     expectWait(await acquire(busy, 'a', 1), 20_000);
   });
 
-  it('with many grants in the window, gives back nothing a second time with their time', async () => {
+  it('with many grants in the window, returns no permit a second time after its interval', async () => {
     const name = newName();
     await trySet(name, 'set', { rate: 200, intervalMs: 600_000 });
     const take = (from: number, to: number) =>
@@ -597,7 +597,7 @@ describe('rate-limiter/release', () => {
     expectWait(await acquire(name, 'one more'), 300_000);
   });
 
-  it('waits for those whose permits were not given back', async () => {
+  it('waits for permits that were not returned', async () => {
     // Of five, two were given back: the oldest, as far as anybody knows.
     const name = await planted({ rate: 5, intervalMs: 100_000 }, 2, [
       [1, 90_000],
@@ -611,7 +611,7 @@ describe('rate-limiter/release', () => {
 });
 
 describe('rate-limiter/undo', () => {
-  it('takes the entry out and gives back what it took, once', async () => {
+  it('removes the entry and returns its permits, once', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
@@ -625,7 +625,7 @@ describe('rate-limiter/undo', () => {
     expectRunning(await bench.pttl(answerOf(name, 'b')), 40_000);
   });
 
-  it('bars what has not run', async () => {
+  it('bars an attempt that has not run', async () => {
     const name = newName();
     await trySet(name, 'a');
     expect(await undo(name, 'b', 2)).toEqual({ status: 'barred' });
@@ -633,7 +633,7 @@ describe('rate-limiter/undo', () => {
     expect(await bench.exists(leftKey(name))).toBe(false);
   });
 
-  it('undoes what left a mark', async () => {
+  it('undoes an attempt that left a tombstone', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2, 40_000);
@@ -642,7 +642,7 @@ describe('rate-limiter/undo', () => {
     expect(await stored(name)).toBe('3');
   });
 
-  it('finds what it took before the limiter became one of the other kind', async () => {
+  it('finds the entry after the limiter changed its mode', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
@@ -651,7 +651,7 @@ describe('rate-limiter/undo', () => {
     expect(await stored(name)).toBe('3');
   });
 
-  it('gives back no more than the rate, and nothing to a limiter that is gone', async () => {
+  it('returns no more than the rate, and nothing to a deleted limiter', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
@@ -666,7 +666,7 @@ describe('rate-limiter/undo', () => {
     expect(await bench.exists(historyKey(name))).toBe(false);
   });
 
-  it('gives back nothing where a release took of the entry: how much of it is left is not known', async () => {
+  it('returns nothing if a release shortened the entry: its rest is unknown', async () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
@@ -676,7 +676,7 @@ describe('rate-limiter/undo', () => {
     expect((await granted(name)).map(({ permits }) => permits)).toEqual([1]);
   });
 
-  it('refuses what no request can be, before it writes', async () => {
+  it('refuses impossible requests before it writes', async () => {
     const name = newName();
     await expect(undo(name, 'a', 0)).rejects.toThrow('out of range');
     expect(await bench.exists(answerOf(name, 'a'))).toBe(false);
@@ -684,7 +684,7 @@ describe('rate-limiter/undo', () => {
 });
 
 describeWithProcess('rate-limiter: out of memory', () => {
-  it('nothing is taken, what was taken comes back, and each is answered once', async () => {
+  it('nothing is taken, taken permits are returned, and each call is answered once', async () => {
     const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
     const raw = await openRaw(server.host, server.port);
     const name = newName();

@@ -140,14 +140,14 @@ describeReclaim(bench, {
   },
 });
 
-describe('what comes back to a read/write lock', () => {
+describe('reclaiming a read/write lock', () => {
   function terms(name: string, owner: string): ReclaimTerms {
     const guard = `holdfast_guard:{${name}}`;
     bench.expectImmortal(guard);
     return { name, owner, ended: endedOf(name, owner), guard, leaseMs: 60_000, graceMs: RUNNING_GRACE_MS };
   }
 
-  it('comes back beside other readers, whatever their leases', async () => {
+  it('reclaims beside other readers, whatever their leases', async () => {
     const name = bench.name();
     await reclaimRead({ ...terms(name, 'c:1'), leaseMs: 90_000 });
     expect(await reclaimRead(terms(name, 'c:2'))).toEqual({ status: 'held' });
@@ -156,7 +156,7 @@ describe('what comes back to a read/write lock', () => {
     expect(await reclaimWrite(terms(name, 'c:3:write'))).toEqual({ status: 'taken' });
   });
 
-  it.each(['read first', 'write first'])('both sides of one owner come back: %s', async (order) => {
+  it.each(['read first', 'write first'])('reclaims both sides of one owner: %s', async (order) => {
     const name = bench.name();
     const reading = () => reclaimRead(terms(name, 'c:1'), 'c:1:write');
     const writing = () => reclaimWrite(terms(name, 'c:1:write'), 'c:1');
@@ -165,7 +165,7 @@ describe('what comes back to a read/write lock', () => {
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1': '2', 'c:1:write': '2' });
   });
 
-  it('leaves a lock of another kind alone', async () => {
+  it('does not change a lock of another kind', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'c:9', 1);
     await expect(reclaimRead(terms(name, 'c:1'))).rejects.toThrow('a lock of another kind');
@@ -183,7 +183,7 @@ describe('read-write-lock/read-acquire', () => {
     expectRunning(await bench.pttl(holdOf(name, 'c:1', 1)), 60_000);
   });
 
-  it('lets readers in beside each other; the lock has the longest lease and each hold its own', async () => {
+  it('grants several readers; the lock has the longest lease and each hold its own', async () => {
     const name = bench.name();
     await read(name, 'c:1', { leaseMs: 100_000 });
     expect(await read(name, 'c:2', { leaseMs: 60_000 })).toEqual(HELD);
@@ -208,7 +208,7 @@ describe('read-write-lock/read-acquire', () => {
     expect(await bench.hash(name)).toEqual({ mode: 'read', 'c:1': '2' });
   });
 
-  it('is kept out by a writer, and told how long', async () => {
+  it('is refused by a writer, with its remaining lease', async () => {
     const name = bench.name();
     await write(name, 'c:1:write');
     const reply = await read(name, 'c:2');
@@ -218,7 +218,7 @@ describe('read-write-lock/read-acquire', () => {
     expect(await bench.exists(holdOf(name, 'c:2', 1))).toBe(false);
   });
 
-  it("comes in beneath its own writer, not beneath another's", async () => {
+  it("is granted beneath its own writer, not beneath another owner's", async () => {
     const name = bench.name();
     await write(name, 'c:1:write');
     expect(await read(name, 'c:1', { writer: 'c:9:write' })).toMatchObject({ status: 'busy' });
@@ -226,7 +226,7 @@ describe('read-write-lock/read-acquire', () => {
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1', 'c:1': '1' });
   });
 
-  it('after its release, or barred before it came, takes nothing, also beside other readers', async () => {
+  it('after its release, or after a tombstone, takes nothing, also beside other readers', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await read(name, 'c:2');
@@ -238,7 +238,7 @@ describe('read-write-lock/read-acquire', () => {
     expect(await bench.exists(holdOf(name, 'c:1', 1))).toBe(false);
   });
 
-  it('leaves a lock of another kind, and anything else, alone', async () => {
+  it('does not change a lock of another kind or other data', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'java:7', '1');
     await expect(read(name, 'c:1')).rejects.toThrow('a lock of another kind');
@@ -277,7 +277,7 @@ describe('read-write-lock/read-enter and read-leave', () => {
     }
   });
 
-  it('keep the longest lease on every hold key, whichever entry is given back', async () => {
+  it('keep the longest lease on every hold key, whichever entry is released', async () => {
     const name = bench.name();
     await read(name, 'c:1', { leaseMs: 60_000 });
     await enter(name, 'c:1', 2, 200_000);
@@ -288,7 +288,7 @@ describe('read-write-lock/read-enter and read-leave', () => {
     expectRunning(await bench.pttl(name), 200_000);
   });
 
-  it('take nothing anew when the hold is gone, and leave other things alone', async () => {
+  it('take nothing again when the hold is gone, and do not change other data', async () => {
     const name = bench.name();
     expect(await enter(name, 'c:1', 2)).toEqual({ status: 'lost' });
     expect(await leave(name, 'c:1', 1, 2)).toEqual({ status: 'lost' });
@@ -314,7 +314,7 @@ describe('read-write-lock/read-release', () => {
     });
   });
 
-  it('frees the lock when the last reader leaves, and says 0, once', async () => {
+  it('frees the lock when the last reader leaves, and announces 0, once', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1');
@@ -326,7 +326,7 @@ describe('read-write-lock/read-release', () => {
     expectRunning(await bench.pttl(endedOf(name, 'c:1')), 30_000);
   });
 
-  it('leaves the others, the lease that is not its own, and silence', async () => {
+  it('keeps the other readers and their lease, and announces nothing', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1', { leaseMs: 200_000 });
@@ -337,7 +337,7 @@ describe('read-write-lock/read-release', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('names the others when the longest lease was its own', async () => {
+  it('names the other readers if the longest lease was its own', async () => {
     const name = bench.name();
     await read(name, 'c:1', { leaseMs: 60_000 });
     await enter(name, 'c:1', 2, 60_000);
@@ -357,7 +357,7 @@ describe('read-write-lock/read-release', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('of a hold that is gone leaves what stands there alone', async () => {
+  it('of a hold that is gone does not change the key', async () => {
     const name = bench.name();
     await read(name, 'c:2');
     expect(await releaseRead(name, 'c:1')).toEqual({ status: 'lost' });
@@ -371,7 +371,7 @@ describe('read-write-lock/read-release', () => {
 });
 
 describe('read-write-lock/read-renew', () => {
-  it('gives each hold, its keys and its lock at least the lease, and answers for each', async () => {
+  it('extends each hold, its keys and its lock to at least the lease, and answers for each', async () => {
     const [one, two, three] = [bench.name(), bench.name(), bench.name()];
     await read(one, 'c:1', { leaseMs: 10_000 });
     await enter(one, 'c:1', 2, 10_000);
@@ -396,7 +396,7 @@ describe('read-write-lock/read-renew', () => {
     for (const key of places.slice(2)) expectRunning(await bench.pttl(key), 200_000);
   });
 
-  it('brings a lock that was cut back to what the hold keys have, and one without expiry to the lease', async () => {
+  it('restores a shortened lock to the lease of the hold keys, and one without expiry to the lease', async () => {
     const name = bench.name();
     await read(name, 'c:1', { leaseMs: 200_000 });
     await bench.command('PEXPIRE', name, 30_000);
@@ -408,7 +408,7 @@ describe('read-write-lock/read-renew', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it("leaves the hold keys of other readers alone, also those of the same lock's dead", async () => {
+  it('does not change the hold keys of other readers, also of dead readers', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await read(name, 'c:2', { leaseMs: 10_000 });
@@ -419,7 +419,7 @@ describe('read-write-lock/read-renew', () => {
     expect(await bench.exists(holdOf(name, 'dead:1', 1))).toBe(false);
   });
 
-  it('makes a hold key again that was lost while the reader still stands there', async () => {
+  it('recreates a lost hold key while the reader is still listed', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await bench.command('DEL', holdOf(name, 'c:1', 1));
@@ -444,7 +444,7 @@ describe('read-write-lock/write-acquire', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('is kept out by a writer', async () => {
+  it('is refused by a writer', async () => {
     const name = bench.name();
     await write(name, 'c:1:write');
     const reply = await write(name, 'c:2:write');
@@ -452,7 +452,7 @@ describe('read-write-lock/write-acquire', () => {
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1' });
   });
 
-  it('is kept out by readers, with or without hold keys', async () => {
+  it('is refused by readers, with or without hold keys', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await bench.command('DEL', holdOf(name, 'c:1', 1));
@@ -463,7 +463,7 @@ describe('read-write-lock/write-acquire', () => {
     expect(await bench.exists(waitingOf(name))).toBe(false);
   });
 
-  it('after its release, or barred before it came, takes nothing and notes nothing', async () => {
+  it('after its release, or after a tombstone, takes nothing and leaves no note', async () => {
     const name = bench.name();
     await write(name, 'c:1:write');
     await releaseWrite(name, 'c:1:write');
@@ -475,7 +475,7 @@ describe('read-write-lock/write-acquire', () => {
     expect(await bench.exists(waitingOf(name))).toBe(false);
   });
 
-  it('leaves a lock of another kind, and anything else, alone', async () => {
+  it('does not change a lock of another kind or other data', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'java:7', '1');
     await expect(write(name, 'c:1:write')).rejects.toThrow('a lock of another kind');
@@ -485,7 +485,7 @@ describe('read-write-lock/write-acquire', () => {
     await expect(write(text, 'c:1:write')).rejects.toThrow('WRONGTYPE');
   });
 
-  it('with preference, keeps new readers out while it waits, but no writer and nobody who reads', async () => {
+  it('with preference, keeps new readers out while it waits, but neither writers nor present readers', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await write(name, 'c:2:write', { noteMs: 60_000 });
@@ -503,14 +503,14 @@ describe('read-write-lock/write-acquire', () => {
     expect(await read(name, 'c:2', { writer: 'c:2:write' })).toEqual(HELD);
   });
 
-  it('beneath its own writer a reader does not stand back', async () => {
+  it('beneath its own writer a reader does not wait for the preferred writer', async () => {
     const name = bench.name();
     await write(name, 'c:1:write');
     await write(name, 'c:2:write', { noteMs: 60_000 });
     expect(await read(name, 'c:1', { writer: 'c:1:write' })).toEqual(HELD);
   });
 
-  it('is forgotten when it shows itself no more', async () => {
+  it('is forgotten when it no longer renews its note', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await bench.plant('ZADD', waitingOf(name), 1, 'c:2:write');
@@ -521,7 +521,7 @@ describe('read-write-lock/write-acquire', () => {
 });
 
 describe('read-write-lock/write-release', () => {
-  it('frees the lock and says 1, once', async () => {
+  it('frees the lock and announces 1, once', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await write(name, 'c:1:write');
@@ -544,7 +544,7 @@ describe('read-write-lock/write-release', () => {
     expect(await read(name, 'c:2')).toEqual(HELD);
   });
 
-  it('of a writer that only waited takes its note back and wakes the readers', async () => {
+  it('of a writer that only waited removes its note and wakes the readers', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1');
@@ -555,7 +555,7 @@ describe('read-write-lock/write-release', () => {
     expect(await read(name, 'c:3')).toEqual(HELD);
   });
 
-  it('of a hold that is gone leaves what stands there alone', async () => {
+  it('of a hold that is gone does not change the key', async () => {
     const name = bench.name();
     await write(name, 'c:2:write');
     expect(await releaseWrite(name, 'c:1:write')).toEqual({ status: 'lost' });
@@ -568,7 +568,7 @@ describe('read-write-lock/write-release', () => {
 });
 
 describe('read-write-lock/sweep', () => {
-  it('brings the lock to the longest hold and says 0, and leaves a reader without hold keys its field', async () => {
+  it('sets the lock to the longest hold, announces 0, and keeps the field of a reader without hold keys', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'dead:1', { leaseMs: 200_000 });
@@ -583,7 +583,7 @@ describe('read-write-lock/sweep', () => {
     expect(await heard()).toEqual(['0']);
   });
 
-  it('brings a lock that was cut up to the longest hold, and wakes nobody for it', async () => {
+  it('extends a shortened lock to the longest hold, and wakes no waiter', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1', { leaseMs: 60_000 });
@@ -593,7 +593,7 @@ describe('read-write-lock/sweep', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('frees the lock when nobody has a hold key, and says 0', async () => {
+  it('frees the lock if no reader has a hold key, and announces 0', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'dead:1');
@@ -609,7 +609,7 @@ describe('read-write-lock/sweep', () => {
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('leaves a reader alone while one of its hold keys is there', async () => {
+  it('keeps a reader while one of its hold keys exists', async () => {
     const name = bench.name();
     await read(name, 'java:1');
     await enter(name, 'java:1', 3);
@@ -622,7 +622,7 @@ describe('read-write-lock/sweep', () => {
     ['come', 'c:2', 1],
     ['entered again', 'c:1', 2],
     ['left and another has come', 'c:3', 1],
-  ])('does nothing when somebody has %s since, and names those to judge', async (_, field, count) => {
+  ])('does nothing if a reader has %s since, and names the readers to judge', async (_, field, count) => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await read(name, 'c:1', { leaseMs: 60_000 });
@@ -641,7 +641,7 @@ describe('read-write-lock/sweep', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('takes a hold key without expiry for one that lasts', async () => {
+  it('treats a hold key without expiry as lasting', async () => {
     const name = bench.name();
     await read(name, 'c:1', { leaseMs: 60_000 });
     await bench.plant('PERSIST', holdOf(name, 'c:1', 1));
@@ -649,7 +649,7 @@ describe('read-write-lock/sweep', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('does nothing while somebody writes', async () => {
+  it('does nothing while an owner writes', async () => {
     const name = bench.name();
     await write(name, 'c:1:write', { leaseMs: 60_000 });
     await read(name, 'c:1', { writer: 'c:1:write', leaseMs: 5_000 });
@@ -658,7 +658,7 @@ describe('read-write-lock/sweep', () => {
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:1:write': '1', 'c:1': '1' });
   });
 
-  it('refuses keys that do not fit the readers, before it changes anything', async () => {
+  it('refuses hold keys that do not match the readers, before it changes anything', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await bench.command('DEL', holdOf(name, 'c:1', 1));
@@ -671,7 +671,7 @@ describe('read-write-lock/sweep', () => {
 });
 
 describe('read-write-lock/force-release', () => {
-  it('ends those that it names, and announces by the message of their side that the lock is free', async () => {
+  it('ends the named holds, and announces with the message of their side that the lock is free', async () => {
     const [one, two] = [bench.name(), bench.name()];
     const heardOne = await bench.listenTo(channelOf(one));
     const heardTwo = await bench.listenTo(channelOf(two));
@@ -687,7 +687,7 @@ describe('read-write-lock/force-release', () => {
     expect(await bench.exists(two)).toBe(false);
   });
 
-  it('leaves everybody else alone, and tells nobody of nothing', async () => {
+  it('does not change other holds, and announces nothing', async () => {
     const [one, two] = [bench.name(), bench.name()];
     const heardOne = await bench.listenTo(channelOf(one));
     const heardTwo = await bench.listenTo(channelOf(two));
@@ -713,7 +713,7 @@ describe('read-write-lock/force-release', () => {
     expect(await heard()).toEqual([]);
   });
 
-  it('lets a writer that began to read since then go on as a reader', async () => {
+  it('lets a writer that began to read since then continue as a reader', async () => {
     const name = bench.name();
     const heard = await bench.listenTo(channelOf(name));
     await write(name, 'c:1:write');
@@ -723,22 +723,25 @@ describe('read-write-lock/force-release', () => {
     expect(await heard()).toEqual(['1']);
   });
 
-  it('that names a reader does not open a lock that the same thread of Redisson writes by now', async () => {
+  it('that names a reader does not free a lock that the same Redisson thread writes by now', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'mode', 'write', 'java:7:write', '1', 'java:7', '1');
     await force(name, 'read', ['java:7'], 'r:1');
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'java:7:write': '1' });
   });
 
-  it.each(['ended', 'found gone'])('repeated, does not end the next hold of one that it %s', async (how) => {
-    const name = bench.name();
-    if (how === 'ended') await read(name, 'java:7');
-    await force(name, 'read', ['java:7'], 'r:1');
-    await read(name, 'java:7');
-    expect(await force(name, 'read', ['java:7'], 'r:1')).toEqual(ENDED);
-    expect(await bench.hash(name)).toEqual({ mode: 'read', 'java:7': '1' });
-    expectRunning(await bench.pttl(endedOf(name, 'r:1')), 30_000);
-  });
+  it.each(['ended', 'found gone'])(
+    'repeated, does not end the next hold of an owner that it %s',
+    async (how) => {
+      const name = bench.name();
+      if (how === 'ended') await read(name, 'java:7');
+      await force(name, 'read', ['java:7'], 'r:1');
+      await read(name, 'java:7');
+      expect(await force(name, 'read', ['java:7'], 'r:1')).toEqual(ENDED);
+      expect(await bench.hash(name)).toEqual({ mode: 'read', 'java:7': '1' });
+      expectRunning(await bench.pttl(endedOf(name, 'r:1')), 30_000);
+    },
+  );
 });
 
 describe('read-write-lock/steal', () => {
@@ -760,7 +763,7 @@ describe('read-write-lock/steal', () => {
     expect(await bench.hash(name)).toEqual({ mode: 'write', 'c:3:write': '1' });
   });
 
-  it('takes nothing from anyone when others hold the lock by now', async () => {
+  it('takes nothing if other owners hold the lock by now', async () => {
     const [one, two] = [bench.name(), bench.name()];
     await read(one, 'c:1');
     await read(one, 'c:2');
@@ -771,7 +774,7 @@ describe('read-write-lock/steal', () => {
     expect(await bench.hash(two)).toEqual({ mode: 'write', 'c:2:write': '1' });
   });
 
-  it('delivered after it was given up, takes nothing', async () => {
+  it('delivered after its caller gave up, takes nothing', async () => {
     const name = bench.name();
     await read(name, 'c:1');
     await releaseWrite(name, 'c:3:write');
@@ -780,7 +783,7 @@ describe('read-write-lock/steal', () => {
   });
 
   it.each([[['java:7', '1']], [['mode', 'dark', 'size', '3']]])(
-    'leaves a hash alone that is no read/write lock: %j',
+    'does not change a hash that is not a read/write lock: %j',
     async (fields) => {
       const name = bench.name();
       await bench.plant('HSET', name, ...fields);
@@ -791,7 +794,7 @@ describe('read-write-lock/steal', () => {
 });
 
 describe('read-write-lock/describe and holders', () => {
-  it('say who holds it and how', async () => {
+  it('report the holders and the mode', async () => {
     const name = bench.name();
     expect(await look(name)).toEqual({ status: 'free' });
     expect(await holders(name)).toEqual({ status: 'free' });
@@ -806,7 +809,7 @@ describe('read-write-lock/describe and holders', () => {
     expect(await look(name)).toEqual({ ...state, mode: 'read', holders: 1, holder: 'c:1' });
   });
 
-  it("know Redisson's lock though it lost its expiry", async () => {
+  it("recognise Redisson's lock though it lost its expiry", async () => {
     const name = bench.name();
     const owner = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455:37';
     await bench.plant('HSET', name, 'mode', 'read', owner, '2');
@@ -819,7 +822,7 @@ describe('read-write-lock/describe and holders', () => {
     [['mode', 'read', 'pages', '3'], false],
     [['mode', 'write'], true],
     [['java:7', '1'], true],
-  ])('take a hash for no lock: %j, with an expiry: %j', async (fields, lasts) => {
+  ])('do not treat a hash as a lock: %j, with an expiry: %j', async (fields, lasts) => {
     const name = bench.name();
     await bench.plant('HSET', name, ...fields);
     if (lasts) await bench.command('PEXPIRE', name, 60_000);
@@ -827,7 +830,7 @@ describe('read-write-lock/describe and holders', () => {
     expect(Object.entries(await bench.hash(name)).flat()).toEqual(fields);
   });
 
-  it('say free of a hash whose mode is another one', async () => {
+  it('report a hash with another mode as free', async () => {
     const name = bench.name();
     await bench.plant('HSET', name, 'mode', 'dark', 'size', '3', 'weight', '4');
     expect(await look(name)).toEqual({ status: 'free' });
@@ -835,7 +838,7 @@ describe('read-write-lock/describe and holders', () => {
 });
 
 describeWithProcess('read-write-lock on a server out of memory', () => {
-  it('acquires nothing, and releases, downgrades and renews all the same', async () => {
+  it('acquires nothing, but releases, downgrades and renews', async () => {
     const server = await ownServer();
     const via = await openRaw(server.host, server.port);
     const name = bench.name();
@@ -859,7 +862,7 @@ describeWithProcess('read-write-lock on a server out of memory', () => {
     expect(await via.command('EXISTS', `${name}4`)).toBe(0);
   });
 
-  it('releases without permission to publish, and says so', async () => {
+  it('releases without permission to publish, and reports that', async () => {
     const { server, connection: via } = await openMute();
     const listener = await openRaw(server.host, server.port);
     const name = bench.name();

@@ -83,7 +83,7 @@ async function changes(connection: RawConnection): Promise<number> {
 }
 
 describeWithProcess('a grant that is repeated', () => {
-  it.each(Object.entries(GRANTS))('is written again, and still is one: %s', async (title, grant) => {
+  it.each(Object.entries(GRANTS))('is written again, and remains one grant: %s', async (title, grant) => {
     const server = await ownServer({ args: ['--save', ''] });
     const connection = await openRaw(server.host, server.port);
     const name = randomName('repeat');

@@ -73,7 +73,7 @@ describe('semaphore/try-set-permits', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('keeps what is there, whatever it is worth, and announces nothing', async () => {
+  it('keeps a present number, whatever it is, and announces nothing', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '0');
@@ -113,7 +113,7 @@ describe('semaphore/try-set-permits', () => {
 });
 
 describe('semaphore/acquire', () => {
-  it('takes what is asked for, all or nothing', async () => {
+  it('takes all requested permits or none', async () => {
     const name = newName();
     await bench.command('SET', name, '3');
     expect(await acquire(name, 'c:1', 2)).toEqual({ status: 'taken' });
@@ -124,13 +124,13 @@ describe('semaphore/acquire', () => {
     expect(await stored(name)).toBe('0');
   });
 
-  it('finds too few where there is nothing, and makes nothing there', async () => {
+  it('finds too few if there is no key, and creates none', async () => {
     const name = newName();
     expect(await acquire(name, 'c:1')).toEqual({ status: 'short', left: 0 });
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('finds too few where permits are owed', async () => {
+  it('finds too few if the number of permits is negative', async () => {
     const name = newName();
     await bench.command('SET', name, '-2');
     expect(await acquire(name, 'c:1')).toEqual({ status: 'short', left: -2 });
@@ -146,7 +146,7 @@ describe('semaphore/acquire', () => {
     expectRunning(await bench.pttl(answerOf(name, 'c:1')), 400_000);
   });
 
-  it('having found too few, finds too few when a copy of it arrives later', async () => {
+  it('having found too few, gives a later copy the same answer', async () => {
     const name = newName();
     expect(await acquire(name, 'c:1')).toEqual({ status: 'short', left: 0 });
     await bench.command('SET', name, '3');
@@ -162,7 +162,7 @@ describe('semaphore/acquire', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('leaves alone what is not a number of permits', async () => {
+  it('does not change a key that is not a number of permits', async () => {
     const [text, list] = [newName(), newName()];
     await bench.command('SET', text, 'data');
     await bench.command('RPUSH', list, 'data');
@@ -174,7 +174,7 @@ describe('semaphore/acquire', () => {
 });
 
 describe('semaphore/undo', () => {
-  it('after the attempt: gives back what it took, once, and tells the new total', async () => {
+  it('after the attempt: returns its permits once, and announces the new total', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '5');
@@ -187,7 +187,7 @@ describe('semaphore/undo', () => {
     expect(await stored(name)).toBe('5');
   });
 
-  it('before the attempt: bars it, and gives nothing', async () => {
+  it('before the attempt: bars the attempt, and returns nothing', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '5');
@@ -200,7 +200,7 @@ describe('semaphore/undo', () => {
     expectRunning(await bench.pttl(answerOf(name, 'c:1')), 40_000);
   });
 
-  it('of an attempt that found too few gives nothing', async () => {
+  it('of an attempt that found too few returns nothing', async () => {
     const name = newName();
     await bench.command('SET', name, '1');
     await acquire(name, 'c:1', 3);
@@ -208,7 +208,7 @@ describe('semaphore/undo', () => {
     expect(await stored(name)).toBe('1');
   });
 
-  it('does not bring back a semaphore that is gone', async () => {
+  it('does not recreate a deleted semaphore', async () => {
     const name = newName();
     await bench.command('SET', name, '5');
     await acquire(name, 'c:1');
@@ -217,7 +217,7 @@ describe('semaphore/undo', () => {
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('touches nobody else’s', async () => {
+  it('does not change permits of others', async () => {
     const name = newName();
     await bench.command('SET', name, '5');
     await acquire(name, 'c:1');
@@ -228,7 +228,7 @@ describe('semaphore/undo', () => {
 });
 
 describe('semaphore/release', () => {
-  it('adds once however often it is delivered, and tells the new total', async () => {
+  it('adds once however often it is delivered, and announces the new total', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '1', 'PX', 60_000);
@@ -240,14 +240,14 @@ describe('semaphore/release', () => {
     expectRunning(await bench.pttl(answerOf(name, 'c:1')), 40_000);
   });
 
-  it('begins a semaphore that is not there', async () => {
+  it('creates a missing semaphore', async () => {
     const name = newName();
     await release(name, 'c:1', 2);
     expect(await stored(name)).toBe('2');
     expect(await bench.pttl(name)).toBe(-1);
   });
 
-  it('announces nothing as long as permits are owed', async () => {
+  it('announces nothing while the number of permits is negative', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '-2');
@@ -258,7 +258,7 @@ describe('semaphore/release', () => {
     expect(await heard()).toEqual(['1']);
   });
 
-  it('uses a channel without further braces for a name that has some', async () => {
+  it('uses a channel without further braces for a name with braces', async () => {
     const name = `{${newName()}}:x`;
     const keys = { permits: name, answer: `redisson_unlock_latch:${name}:c:1` };
     const heard = await bench.listenTo(`redisson_sc:${name}`);
@@ -267,7 +267,7 @@ describe('semaphore/release', () => {
     expect(await heard()).toEqual(['1']);
   });
 
-  it('leaves alone what is not a number of permits, and what it may not add', async () => {
+  it('does not change a key that is not a number of permits, and refuses invalid numbers', async () => {
     const name = newName();
     await bench.command('SET', name, 'data');
     await expect(release(name, 'c:1')).rejects.toThrow('not an integer');
@@ -278,7 +278,7 @@ describe('semaphore/release', () => {
 });
 
 describe('semaphore/release-if-exists', () => {
-  it('adds once to what is there', async () => {
+  it('adds once to an existing semaphore', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '1');
@@ -288,7 +288,7 @@ describe('semaphore/release-if-exists', () => {
     expect(await heard()).toEqual(['3']);
   });
 
-  it('makes nothing where there is nothing, and stays by that', async () => {
+  it('creates nothing if there is no key, also when repeated', async () => {
     const name = newName();
     expect(await releaseIfExists(name, 'c:1')).toEqual({ status: 'missing' });
     expect(await bench.exists(name)).toBe(false);
@@ -300,7 +300,7 @@ describe('semaphore/release-if-exists', () => {
 });
 
 describe('semaphore/add-permits', () => {
-  it('adds once, keeps the TTL and tells the new total', async () => {
+  it('adds once, keeps the TTL and announces the new total', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '1', 'PX', 60_000);
@@ -311,7 +311,7 @@ describe('semaphore/add-permits', () => {
     expect(await heard()).toEqual(['5']);
   });
 
-  it('takes away, below zero if need be, and never announces less than one', async () => {
+  it('subtracts, below zero if necessary, and never announces less than one', async () => {
     const name = newName();
     const heard = await bench.listenTo(channelOf(name));
     await bench.command('SET', name, '2', 'PX', 60_000);
@@ -325,7 +325,7 @@ describe('semaphore/add-permits', () => {
     expect(await heard()).toEqual(['1']);
   });
 
-  it('begins a semaphore that is not there', async () => {
+  it('creates a missing semaphore', async () => {
     const name = newName();
     await add(name, 'c:1', 2);
     expect(await stored(name)).toBe('2');
@@ -333,7 +333,7 @@ describe('semaphore/add-permits', () => {
 });
 
 describe('semaphore/drain-permits', () => {
-  it('takes all, says how many, keeps the TTL, and says the same again', async () => {
+  it('takes all permits, answers how many, keeps the TTL, and repeats the answer', async () => {
     const name = newName();
     await bench.command('SET', name, '9007199254740991', 'PX', 60_000);
     expect(await drain(name, 'c:1')).toEqual({ status: 'drained', count: 9_007_199_254_740_991 });
@@ -344,13 +344,13 @@ describe('semaphore/drain-permits', () => {
     expect(await stored(name)).toBe('2');
   });
 
-  it('makes nothing where there is nothing', async () => {
+  it('creates nothing if there is no key', async () => {
     const name = newName();
     expect(await drain(name, 'c:1')).toEqual({ status: 'drained', count: 0 });
     expect(await bench.exists(name)).toBe(false);
   });
 
-  it('forgives a debt, as Redisson does', async () => {
+  it('resets a negative number, as Redisson does', async () => {
     const name = newName();
     await bench.command('SET', name, '-4');
     expect(await drain(name, 'c:1')).toEqual({ status: 'drained', count: -4 });
@@ -359,7 +359,7 @@ describe('semaphore/drain-permits', () => {
 });
 
 describe('semaphore/available-permits', () => {
-  it('reads what is there, and nothing for what is not', async () => {
+  it('reads the number, and nothing for a missing key', async () => {
     const name = newName();
     const read = () => bench.run(semaphoreAvailablePermits, { permits: name }, {});
     expect(await read()).toEqual({ status: 'permits', count: 0 });
@@ -369,7 +369,7 @@ describe('semaphore/available-permits', () => {
 });
 
 describeWithProcess('semaphore on a server', () => {
-  it('out of memory: nothing is taken, what was taken comes back, and each is answered once', async () => {
+  it('out of memory: nothing is taken, taken permits are returned, and each call is answered once', async () => {
     const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
     const raw = await openRaw(server.host, server.port);
     const name = newName();
@@ -386,7 +386,7 @@ describeWithProcess('semaphore on a server', () => {
     expect(await raw.command('GET', name)).toBe('6');
   });
 
-  it('without permission to publish: the release counts and says that nobody was woken', async () => {
+  it('without permission to publish: the release counts and reports that no waiter was woken', async () => {
     const { server, connection: raw } = await openMute();
     const name = newName();
     expect(await release(name, 'c:1', 1, raw)).toEqual({ status: 'released', announced: 0 });

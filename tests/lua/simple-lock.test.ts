@@ -55,7 +55,7 @@ describe('simple-lock/acquire', () => {
     expect(await bench.command('SET', name, 'other', 'NX', 'PX', 1_000)).toBe(null);
   });
 
-  it("says how long another's lease runs and leaves that alone", async () => {
+  it("reports another owner's remaining lease and does not change it", async () => {
     const name = bench.name();
     await bench.plant('SET', name, 'a token of another library', 'NX', 'PX', 60_000);
     const reply = await acquire(name, 'c:2', 200_000);
@@ -65,7 +65,7 @@ describe('simple-lock/acquire', () => {
     expectRunning(await bench.pttl(name), 60_000);
   });
 
-  it('says -1 of a value without expiry', async () => {
+  it('answers -1 for a value without expiry', async () => {
     const name = bench.name();
     await bench.plant('SET', name, 'data');
     expect(await acquire(name, 'c:2')).toEqual({ status: 'busy', remainingMs: -1 });
@@ -73,13 +73,13 @@ describe('simple-lock/acquire', () => {
     expect(await bench.pttl(name)).toBe(-1);
   });
 
-  it('takes an empty value for somebody’s', async () => {
+  it('treats an empty value as held', async () => {
     const name = bench.name();
     await bench.plant('SET', name, '');
     expect(await acquire(name, 'c:2')).toEqual({ status: 'busy', remainingMs: -1 });
   });
 
-  it('after the release of the same owner, or its barring, writes nothing', async () => {
+  it('after the release of the same owner, or after a tombstone, writes nothing', async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     await release(name, 'c:1');
@@ -91,7 +91,7 @@ describe('simple-lock/acquire', () => {
 });
 
 describe('simple-lock/end', () => {
-  it("says lost and leaves another's token alone, also when that came in after the release", async () => {
+  it("answers lost and does not change another owner's value, also one written after the release", async () => {
     const name = bench.name();
     await acquire(name, 'c:1');
     await release(name, 'c:1');
@@ -117,7 +117,7 @@ describe('simple-lock/release', () => {
 });
 
 describe('simple-lock/renew', () => {
-  it('answers for each lock, and touches only those that are still their owners’', async () => {
+  it('answers for each lock, and renews only those that their owners still hold', async () => {
     const [mine, foreign, missing, hash] = Array.from({ length: 4 }, () => bench.name()) as [
       string,
       string,
@@ -136,7 +136,7 @@ describe('simple-lock/renew', () => {
     expect(await bench.pttl(hash)).toBe(-1);
   });
 
-  it('never shortens a lease, and gives a lock that lost its expiry one again', async () => {
+  it('never shortens a lease, and restores a lost expiry', async () => {
     const name = bench.name();
     await acquire(name, 'c:1', 200_000);
     await renew([name], 10_000, ['c:1']);
@@ -148,7 +148,7 @@ describe('simple-lock/renew', () => {
 });
 
 describe('simple-lock/holder', () => {
-  it('names the token of whoever holds the lock', async () => {
+  it('names the value of the holder', async () => {
     const name = bench.name();
     expect(await holderOf(name)).toEqual({ status: 'free' });
     await acquire(name, 'c:1');

@@ -19,7 +19,7 @@ function asCode({ name }: { readonly name: string }): string {
 describe('docs/model.md', () => {
   const files = [...new Set(text.match(/(?:chaos|lua|src|tests)\/[\w/.-]+\.(?:lua|ts|pml)/g))];
 
-  it.each(files)('names a file that is there: %s', (file) => {
+  it.each(files)('names an existing file: %s', (file) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
   });
 
@@ -31,7 +31,7 @@ describe('docs/model.md', () => {
     expect(followed.filter((file) => !files.includes(file))).toEqual([]);
   });
 
-  it('names steps that are in the file beside them', () => {
+  it('names steps that exist in the file beside them', () => {
     for (const [step = '', file = ''] of ROWS.filter((row) => row[1]?.includes('.pml'))) {
       const sources = file
         .match(/chaos[\w/.-]+/g)

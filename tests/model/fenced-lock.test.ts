@@ -88,7 +88,7 @@ function taking(who: string): Step {
       expect(hold).toBe(null);
       return;
     }
-    if (hold === null) throw new Error('it was free, or held by who asked');
+    if (hold === null) throw new Error('it was free, or held by the caller');
     if (stay === undefined) {
       expect(hold.token).toBeGreaterThan(model.highest);
       model.stays.set(who, { token: hold.token, entries: 1, lost: false });

@@ -117,7 +117,7 @@ const STEPS = [
   ),
   fc.tuple(some, fc.boolean()).map(([index]) =>
     step(
-      `whoever holds permit ${index} gives it back`,
+      `the holder of permit ${index} releases it`,
       async (model, real) => {
         const id = pick(model, index);
         const permit = real.handles.get(id);
@@ -219,7 +219,7 @@ const STEPS = [
     ),
   ),
   fc.constant(
-    step('somebody deletes it', async (model, { raw, name, handles }) => {
+    step('another client deletes the semaphore', async (model, { raw, name, handles }) => {
       model.free = null;
       model.taken.clear();
       await raw.command('DEL', name, setOf(name));

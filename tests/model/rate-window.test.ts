@@ -110,7 +110,7 @@ const STEPS = [
 ];
 
 describe('the rate limiter', () => {
-  it('keeps its rate in every window of many grants, whatever is given back and undone', async () => {
+  it('keeps its rate in every window of many grants, with releases and undone attempts', async () => {
     const raw = await openShared();
     const client = closedAtEnd(await Holdfast.connect(sharedServer().url));
     const run = async (steps: Iterable<Step>) => {

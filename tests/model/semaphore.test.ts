@@ -95,7 +95,7 @@ const STEPS = [
     ),
   ),
   fc.constant(
-    step('somebody deletes it', async (model, { raw, name }) => {
+    step('another client deletes the semaphore', async (model, { raw, name }) => {
       model.free = null;
       await raw.command('DEL', name);
     }),

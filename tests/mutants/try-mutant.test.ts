@@ -27,27 +27,27 @@ function mutantWith(
 }
 
 describe('a mutant', () => {
-  it('whose history breaks what was named, and only with the mutation, is caught', async () => {
+  it('whose history breaks the named promise, and only with the mutation, is caught', async () => {
     const trial = await tryMutant(mutantWith('leak', (isMutant) => (isMutant ? [LEAK] : [])));
     expect(trial).toMatchObject({ caught: true, innocent: true, violations: [{ kind: 'leak' }] });
   });
 
-  it('that is red for another reason than the one named is not caught', async () => {
+  it('that fails for another reason than the named one is not caught', async () => {
     const trial = await tryMutant(mutantWith('overlap', (isMutant) => (isMutant ? [LEAK] : [])));
     expect(trial).toMatchObject({ caught: false, innocent: true, violations: [{ kind: 'leak' }] });
   });
 
-  it('whose scenario is red without the mutation is not innocent', async () => {
+  it('whose scenario fails without the mutation does not count', async () => {
     const trial = await tryMutant(mutantWith('leak', () => [LEAK]));
     expect(trial).toMatchObject({ caught: true, innocent: false, unexpected: [{ kind: 'leak' }] });
   });
 
-  it('that the checker finds nothing wrong with is not caught', async () => {
+  it('in which the checker finds no violation is not caught', async () => {
     const trial = await tryMutant(mutantWith('leak', () => []));
     expect(trial).toMatchObject({ caught: false, innocent: true, violations: [] });
   });
 
-  it('cannot be asked for by a name that none has', async () => {
+  it('cannot be selected by an unknown name', async () => {
     await expect(runMutants({ only: ['nonesuch'] })).rejects.toThrow('nonesuch');
   });
 });

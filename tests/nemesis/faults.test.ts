@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const STAGES: readonly StageName[] = ['one', 'replicas', 'sentinel', 'cluster', 'masters'];
 
-describeWithProcess('a fault is seen while it lasts, and healed', () => {
+describeWithProcess('a fault is visible while it lasts, and heals', () => {
   describe.each(STAGES)('on %s', (name) => {
     let stage: Stage;
 

@@ -84,7 +84,7 @@ describeWithProcess('a fault of a worker', () => {
   const lost = ({ child }: Worker) => child.next((message) => message['lost'] !== undefined);
   const isStopped = ({ pid }: Victim) => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
-  it('worker-killed: it is gone, and its lock is not', async () => {
+  it('worker-killed: the worker is gone, and its lock is still held', async () => {
     await struck('worker-killed', async ({ child, name }, start) => {
       await start();
       expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
@@ -92,7 +92,7 @@ describeWithProcess('a fault of a worker', () => {
     });
   });
 
-  it('worker-stopped: it stands still past its lease, and knows when it goes on', async () => {
+  it('worker-stopped: the worker stands still past its lease, and notices when it continues', async () => {
     const started = await struck('worker-stopped', async ({ victim, name }, start) => {
       await start();
       await eventually(() => isStopped(victim));
@@ -102,19 +102,19 @@ describeWithProcess('a fault of a worker', () => {
     expect(await lost(started)).toMatchObject({ lost: expect.any(String) });
   });
 
-  it('loop-blocked-past-lease: it loses its lock', async () => {
+  it('loop-blocked-past-lease: the worker loses its lock', async () => {
     const started = await struck('loop-blocked-past-lease', (_, start) => start());
     expect(await lost(started)).toMatchObject({ lost: expect.any(String) });
   });
 
-  it('loop-blocked-within-lease: it stalls, and keeps its lock', async () => {
+  it('loop-blocked-within-lease: the worker stalls, and keeps its lock', async () => {
     const { child, name } = await struck('loop-blocked-within-lease', (_, start) => start());
     await child.next(({ gapMs }) => Number(gapMs) > LEASE_MS / 2);
     expect(child.messages.filter((message) => message['lost'] !== undefined)).toEqual([]);
     expect(await keyOf(name)).toBe(1);
   });
 
-  it('worker-terminated: it gives its lock back before it ends', async () => {
+  it('worker-terminated: the worker releases its lock before it ends', async () => {
     await struck('worker-terminated', async ({ name }, start) => {
       await start();
       expect(await keyOf(name)).toBe(0);
@@ -124,7 +124,7 @@ describeWithProcess('a fault of a worker', () => {
   it.each([
     ['worker-exits', 3],
     ['worker-throws', 1],
-  ])('%s: it ends with its lock', async (fault, code) => {
+  ])('%s: the worker ends while it holds its lock', async (fault, code) => {
     await struck(fault, async ({ child, name }, start) => {
       await start();
       expect(await child.exited).toEqual({ code, signal: null });
@@ -135,7 +135,7 @@ describeWithProcess('a fault of a worker', () => {
   it.skipIf(!CAN_SHIFT).each([
     ['client-clock-ahead', 1],
     ['client-clock-behind', -1],
-  ])('%s: it sees another time of day, and keeps its lock', async (fault, sign) => {
+  ])('%s: the worker sees another time of day, and keeps its lock', async (fault, sign) => {
     const { child, name } = await struck(fault, async ({ child }, start) => {
       await start();
       await child.next(({ wallMs }) => (Number(wallMs) - Date.now()) * sign > 3_500_000);
@@ -145,8 +145,11 @@ describeWithProcess('a fault of a worker', () => {
     expect(await keyOf(name)).toBe(1);
   });
 
-  it.skipIf(!CAN_SHIFT)('machine-suspended: to it more time has passed than its lease had', async () => {
-    const started = await struck('machine-suspended', (_, start) => start());
-    expect(await lost(started)).toMatchObject({ lost: expect.any(String) });
-  });
+  it.skipIf(!CAN_SHIFT)(
+    'machine-suspended: more time has passed for the worker than its lease had',
+    async () => {
+      const started = await struck('machine-suspended', (_, start) => start());
+      expect(await lost(started)).toMatchObject({ lost: expect.any(String) });
+    },
+  );
 });

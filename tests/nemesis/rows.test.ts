@@ -13,14 +13,14 @@ const PLAIN: Mode = { guard: false, replicas: 'auto', watchdogMs: 1_000 };
 const GUARDED: Mode = { ...PLAIN, guard: true };
 
 describe('the faults', () => {
-  it('inject every row, or leave it to the workloads in so many words', () => {
+  it('inject every row, or name it as covered by the workloads', () => {
     const injected = new Set(FAULTS.flatMap(({ rows }) => rows));
     const missing = ROWS.filter((row) => !injected.has(row) && !ROWS_OF_WORKLOADS.has(row));
     expect(missing).toEqual([]);
     expect([...injected, ...ROWS_OF_WORKLOADS.keys()].filter((row) => !ROWS.includes(row))).toEqual([]);
   });
 
-  it('have names that differ', () => {
+  it('have unique names', () => {
     const names = FAULTS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -33,14 +33,14 @@ describe('the faults', () => {
     expect(seen.sort()).toEqual(FAULTS.map(({ name }) => name).sort());
   });
 
-  it('that let two in at once take holds away on the server', () => {
+  it('that allow two holders at once remove holds on the server', () => {
     const silent = FAULTS.filter(
       ({ exempts, removesHolds }) => exempts !== undefined && removesHolds !== true,
     );
     expect(silent.map(({ name }) => name)).toEqual([]);
   });
 
-  it('with the guard, let two in at once only where the server says nothing of what it forgot', () => {
+  it('with the guard, allow two holders at once only if the server does not report its loss of data', () => {
     const breaking = (mode: Mode) =>
       FAULTS.filter(({ exempts }) => exempts?.(mode)?.violations.includes('overlap')).map(({ name }) => name);
     expect(breaking(GUARDED)).toEqual([

@@ -75,7 +75,7 @@ async function expectWhole(stage: Stage): Promise<void> {
 }
 
 describeWithProcess('a stage', () => {
-  it('that cannot heal says which one it is, and why', async () => {
+  it('that cannot heal reports its name and the reason', async () => {
     const stage = await open('one');
     const [server] = stage.servers as [TestServer];
     await server.kill();

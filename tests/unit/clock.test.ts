@@ -40,7 +40,7 @@ describe('an alarm', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('keeps one timer for all times it is set to', () => {
+  it('keeps one timer for all its times', () => {
     const alarm = new SystemClock().alarm(() => {});
     for (let i = 0; i < 5; i += 1) {
       alarm.set(100);
@@ -50,7 +50,7 @@ describe('an alarm', () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it('keeps the process alive while it is set, and not while it rests', () => {
+  it('keeps the process alive only while it is set', () => {
     vi.useRealTimers();
     const before = timers();
     const alarm = new SystemClock().alarm(() => {});
@@ -73,7 +73,7 @@ describe('SystemClock', () => {
     vi.useRealTimers();
   });
 
-  it('fires once, when the time is over', () => {
+  it('fires once, when the time has passed', () => {
     const fire = vi.fn();
     new SystemClock().after(1_000, fire);
     vi.advanceTimersByTime(999);
@@ -85,7 +85,7 @@ describe('SystemClock', () => {
   });
 
   it.each([LONGEST_TIMER_MS, LONGEST_TIMER_MS + 1, 3 * LONGEST_TIMER_MS + 12_345])(
-    'fires after %d ms, which Node would take for now',
+    'fires after %d ms, which Node.js would treat as now',
     (delayMs) => {
       const fire = vi.fn();
       new SystemClock().after(delayMs, fire);
@@ -107,14 +107,14 @@ describe('SystemClock', () => {
     expect(fire).toHaveBeenCalledTimes(0);
   });
 
-  it('takes a time that is over for now', () => {
+  it('treats a past time as now', () => {
     const fire = vi.fn();
     new SystemClock().after(-5, fire);
     vi.advanceTimersByTime(0);
     expect(fire).toHaveBeenCalledTimes(1);
   });
 
-  it('does not take a fraction of a millisecond off', () => {
+  it('does not drop a fraction of a millisecond', () => {
     const fire = vi.fn();
     new SystemClock().after(10.2, fire);
     vi.advanceTimersByTime(10);
@@ -149,7 +149,7 @@ describe('SystemClock in real time', () => {
 });
 
 describe('LeaseClock', () => {
-  it('goes on while the machine sleeps', () => {
+  it('keeps counting while the machine sleeps', () => {
     const clock = new ManualClock();
     const leases = new LeaseClock(clock);
     const before = leases.now();
@@ -159,7 +159,7 @@ describe('LeaseClock', () => {
     expect(leases.suspendedMs).toBe(60_000);
   });
 
-  it('gives a send time that is never later than now, and equal when nothing slept since', () => {
+  it('returns a send time that is never later than now, and equal if the machine did not sleep since', () => {
     const clock = new ManualClock();
     const leases = new LeaseClock(clock);
     clock.suspend(60_000);

@@ -62,7 +62,7 @@ describe('errors', () => {
     expect(error.stack).toContain('errors.test.ts');
   });
 
-  it('the other copy is another copy', () => {
+  it('the second copy of the module has its own classes', () => {
     expect(theirs.LeaseLostError).not.toBe(ours.LeaseLostError);
     expect(Object.getPrototypeOf(oneOfEach(theirs).LeaseLostError)).not.toBe(ours.LeaseLostError.prototype);
   });
@@ -80,7 +80,7 @@ describe('errors', () => {
     ['null', null],
     ['text', 'ERR_LEASE_LOST'],
     ['an object', { code: 'ERR_LEASE_LOST' }],
-  ])('%s is none of ours', (_what, value) => {
+  ])('%s is not an error of this package', (_what, value) => {
     expect(value instanceof ours.HoldfastError).toBe(false);
     for (const name of NAMES) expect(value instanceof classes[name]).toBe(false);
   });
@@ -89,7 +89,7 @@ describe('errors', () => {
     ['OutcomeUnknownError', (options: ErrorOptions) => new ours.OutcomeUnknownError('x', options)],
     ['DriverError', (options: ErrorOptions) => new ours.DriverError('x', options)],
     ['LeaseLostError', (options: ErrorOptions) => new ours.LeaseLostError('a', 'c:1', 'expired', options)],
-  ] as const)('%s keeps what was caught', (_name, make) => {
+  ] as const)('%s keeps its cause', (_name, make) => {
     const cause = new Error('the reason');
     expect(make({ cause }).cause).toBe(cause);
   });
@@ -116,7 +116,7 @@ describe('errors', () => {
     expect(new ours.OptionError('x') instanceof MyOptionError).toBe(false);
   });
 
-  it('AcquireTimeoutError says who is in the way, as far as that is known', () => {
+  it('AcquireTimeoutError names the holder, as far as it is known', () => {
     const known = new ours.AcquireTimeoutError('orders', 250, { holder: 'c:1', remainingMs: 1_234 });
     expect(known).toMatchObject({ lockName: 'orders', waitedMs: 250, holder: 'c:1', remainingMs: 1_234 });
     for (const part of ['250 ms', '"orders"', 'c:1', '1234 ms']) expect(known.message).toContain(part);
@@ -129,7 +129,7 @@ describe('errors', () => {
     );
   });
 
-  it('LeaseLostError gives a reason for every loss, each its own', () => {
+  it('LeaseLostError has a different text for every reason', () => {
     const reasons: ours.LossReason[] = [
       'expired',
       'notOwner',

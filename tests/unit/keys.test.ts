@@ -37,7 +37,7 @@ describe('hash tags', () => {
     return closes > opens + 1 ? key.slice(opens + 1, closes) : key;
   }
 
-  it('keep what belongs to a name together, for names without braces and with a tag of their own', () => {
+  it('keep the keys of a name in one slot, for names without braces and with a tag', () => {
     const plain = fc.string({ minLength: 1 }).filter((name) => !/[{}]/.test(name));
     const tagged = fc.tuple(plain, plain, plain).map(([a, tag, b]) => `${a}{${tag}}${b}`);
     fc.assert(

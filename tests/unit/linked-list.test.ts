@@ -13,7 +13,7 @@ function listOf(...members: string[]) {
 }
 
 describe('LinkedList', () => {
-  it('has its members in the order they came', () => {
+  it('has its members in order of insertion', () => {
     const { list } = listOf('a', 'b', 'c');
     expect([...list]).toEqual(['a', 'b', 'c']);
     expect([list.first, list.isEmpty]).toEqual(['a', false]);
@@ -23,7 +23,7 @@ describe('LinkedList', () => {
     ['a', ['b', 'c']],
     ['b', ['a', 'c']],
     ['c', ['a', 'b']],
-  ])('lets %s go, and keeps the others in order', (leaving, left) => {
+  ])('removes %s, and keeps the others in order', (leaving, left) => {
     const { list, remove } = listOf('a', 'b', 'c');
     remove(leaving);
     remove(leaving);
@@ -32,7 +32,7 @@ describe('LinkedList', () => {
     expect([...list]).toEqual([...left, 'd']);
   });
 
-  it('is empty when the last one has left, and can be filled again', () => {
+  it('is empty when the last member has left, and can be filled again', () => {
     const { list, remove } = listOf('a');
     remove('a');
     expect([[...list], list.first, list.isEmpty]).toEqual([[], undefined, true]);
@@ -40,7 +40,7 @@ describe('LinkedList', () => {
     expect([...list]).toEqual(['b']);
   });
 
-  it('can be walked while the one that is reached leaves', () => {
+  it('can be iterated while the current member leaves', () => {
     const { list, remove } = listOf('a', 'b', 'c');
     const seen: string[] = [];
     for (const member of list) {
@@ -50,7 +50,7 @@ describe('LinkedList', () => {
     expect([seen, list.isEmpty]).toEqual([['a', 'b', 'c'], true]);
   });
 
-  it('ends a walk whose next member has left', () => {
+  it('ends an iteration whose next member has left', () => {
     const { list, remove } = listOf('a', 'b', 'c');
     const seen: string[] = [];
     for (const member of list) {
@@ -61,7 +61,7 @@ describe('LinkedList', () => {
     expect([...list]).toEqual(['a', 'c']);
   });
 
-  it('keeps no member by the place of one that has left', () => {
+  it('does not retain a member through a removed one', () => {
     const { places, remove } = listOf('a', 'b', 'c');
     remove('b');
     expect(places.get('b')).toMatchObject({ previous: undefined, next: undefined, isLinked: false });

@@ -63,12 +63,12 @@ const REPLIES: [Outcome, string][] = [
   ['refused', 'ERR unknown command'],
   ['refused', "CROSSSLOT Keys in request don't hash to the same slot"],
   ['refused', 'BUSYGROUP Consumer Group name already exists'],
-  ['refused', 'OURS a code nobody has heard of'],
+  ['refused', 'OURS an unknown code'],
   ['refused', 'no code at all'],
 ];
 
 describe('classify', () => {
-  it.each(REPLIES)('says %s of the reply "%s", whichever library gives it', (outcome, text) => {
+  it.each(REPLIES)('answers %s for the reply "%s", from every library', (outcome, text) => {
     for (const error of [
       reply(text),
       new SimpleError(text),
@@ -80,7 +80,7 @@ describe('classify', () => {
   });
 
   it.each(REPLIES.filter(([, text]) => !/^(?:OURS|BUSYGROUP|no) /.test(text)))(
-    'says %s of the reply "%s" also when a bundler has renamed its class',
+    'answers %s for the reply "%s" even if a bundler has renamed its class',
     (outcome, text) => {
       expect(classify(new Error(text))).toBe(outcome);
     },
@@ -100,10 +100,10 @@ describe('classify', () => {
       'node-redis Cluster, redirected too often',
       new MaxCommandRedirectionsError(reply('MOVED 1 127.0.0.1:1')),
     ],
-    ['node-redis Cluster, nobody to ask', new RootNodesUnavailableError()],
-    ['node-redis 5 Cluster, nobody to ask', new redis5.RootNodesUnavailableError()],
+    ['node-redis Cluster, no node to ask', new RootNodesUnavailableError()],
+    ['node-redis 5 Cluster, no node to ask', new redis5.RootNodesUnavailableError()],
     ['closing node-redis Cluster', new Error('Cluster closed')],
-    ['node-redis Cluster, sent to a stranger', new Error('Cannot find node 127.0.0.1:6381')],
+    ['node-redis Cluster, sent to an unknown node', new Error('Cannot find node 127.0.0.1:6381')],
     ['node-redis, no Sentinel', new Error('None of the sentinels are available')],
     ['node-redis, no primary', new Error('no valid master node')],
     ['busy node-redis 5 pool', new Error('Timeout waiting for a client')],
@@ -111,7 +111,7 @@ describe('classify', () => {
     ['offline ioredis', new Error("Stream isn't writeable and enableOfflineQueue options is false")],
     ['turned away by a driver of ours', new UnsentError('The Cluster client is not connected')],
     ['our error for one of them', new DriverError('x', { cause: systemError('ECONNREFUSED', 'connect') })],
-  ])('says transient of what was certainly not sent: %s', (_, error) => {
+  ])('answers transient for a command that was certainly not sent: %s', (_, error) => {
     expect(classify(error)).toBe('transient');
   });
 
@@ -142,14 +142,14 @@ describe('classify', () => {
     ['our deadline', new CommandInDoubtError('the server did not answer within 100 ms')],
     ['our error for one of them', new DriverError('x', { cause: new Error('Connection is closed.') })],
     ['a word in capitals that is no code', new Error('TLS handshake failed')],
-    ['an error nobody knows', new TypeError('x is not a function')],
+    ['an unknown error', new TypeError('x is not a function')],
     ['no error at all', 'MOVED 1 127.0.0.1:1'],
     ['nothing', undefined],
-  ])('says unknown of the rest: %s', (_, error) => {
+  ])('answers unknown for everything else: %s', (_, error) => {
     expect(classify(error)).toBe('unknown');
   });
 
-  it('says refused of what the libraries and we refuse to send', () => {
+  it('answers refused for commands that a library or holdfast refuses to send', () => {
     const subscribed = 'Connection in subscriber mode, only subscriber commands may be used';
     for (const error of [new Error(subscribed), new ClosedError(), new OptionError('no')]) {
       expect(classify(error)).toBe('refused');
@@ -160,7 +160,7 @@ describe('classify', () => {
 describe('toHoldfastError', () => {
   const what = 'acquire "orders"';
 
-  it('leaves our own errors alone', () => {
+  it('returns errors of this package unchanged', () => {
     for (const error of [new ClosedError(), new OutcomeUnknownError('x'), new OptionError('x')]) {
       expect(toHoldfastError(error, what)).toBe(error);
     }
@@ -218,7 +218,7 @@ describe('toHoldfastError', () => {
     expect(error.cause).toBe(cause);
   });
 
-  it('says that a server cannot be reached, also when the error has no words', () => {
+  it('says that a server cannot be reached, also if the error has no message', () => {
     const refused = systemError('ECONNREFUSED', 'connect');
     expect(toHoldfastError(refused, what).message).toBe(
       'Could not acquire "orders": the server cannot be reached (connect ECONNREFUSED)',

@@ -21,7 +21,7 @@ function isOf(pattern: string, file: string): boolean {
 }
 
 describe('the list of projects', () => {
-  it('has every test file in one of them', () => {
+  it('has every test file in a project', () => {
     const left = files.filter(
       (file) =>
         !PROJECTS.some(
@@ -32,7 +32,7 @@ describe('the list of projects', () => {
     expect(left).toEqual([]);
   });
 
-  it('names no file that is not there', () => {
+  it('names only existing files', () => {
     const patterns = PROJECTS.flatMap(({ files: some, except = [] }) => [...some, ...except]);
     expect(patterns.filter((pattern) => !files.some((file) => isOf(pattern, file)))).toEqual([]);
   });

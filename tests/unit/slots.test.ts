@@ -26,7 +26,7 @@ it('hashes the bytes of a name in UTF-8', () => {
   expect(slotOf('{schlüssel}:x')).toBe(slotOf('schlüssel'));
 });
 
-it('has a tag for every slot, and keeps to it', () => {
+it('has a tag for every slot, always the same', () => {
   const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
   expect(tags.map((tag) => slotOf(`x:{${tag}}`))).toEqual(tags.map((_, slot) => slot));
   expect(tagOfSlot(5_000)).toBe(tags[5_000]);

@@ -42,7 +42,7 @@ describe('SystemClock', () => {
     expect(clock.suspendedMs()).toBe(500);
   });
 
-  it('is not misled by a wall clock that is set', () => {
+  it('is not misled by a change of the wall clock', () => {
     const clock = new SystemClock();
     vi.setSystemTime(Date.now() + 3_600_000);
     expect(clock.suspendedMs()).toBe(0);

@@ -21,7 +21,7 @@ describe('the public types', () => {
   }, COMPILED_WITHIN_MS);
 
   it.each(files)(
-    'are as said in %s',
+    'match %s',
     (file) => {
       const wrong = ts.getPreEmitDiagnostics(program, program.getSourceFile(join(FOLDER, file)));
       expect(wrong.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([]);

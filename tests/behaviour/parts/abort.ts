@@ -16,7 +16,7 @@ export function describeAbort(context: Context, kind: Kind): void {
       ['withLock', (lock, options) => lock.withLock(() => expect.unreachable('the work ran'), options)],
     ];
 
-    it.each(ways)('%s: takes nothing for a signal that is aborted already', async (_way, take) => {
+    it.each(ways)('%s: takes nothing if the signal is already aborted', async (_way, take) => {
       const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const reason = new Error('changed my mind before');
@@ -46,7 +46,7 @@ export function describeAbort(context: Context, kind: Kind): void {
       expect(await kind.of(ours, name).tryLock()).not.toBeNull();
     });
 
-    it.each(ways)('%s: gives back what the server grants after the abort', async (_way, take) => {
+    it.each(ways)('%s: releases a lock that the server grants after the abort', async (_way, take) => {
       const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       // Once with everything cached and connected, so that the attempt below is on its way when it is aborted.
@@ -74,7 +74,7 @@ export function describeAbort(context: Context, kind: Kind): void {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('passes the turn of the head of the line to the next', async () => {
+    it('passes the turn of the head of the line to the next waiter', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const lock = kind.of(theirs, randomName());
@@ -91,7 +91,7 @@ export function describeAbort(context: Context, kind: Kind): void {
       expect(await holderOf(raw, kind, lock.name)).toMatchObject({ owner: result.owner });
     });
 
-    it('does not take a wake-up along that was meant for the next', async () => {
+    it('does not consume a wake-up meant for the next waiter', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const lock = kind.of(theirs, randomName());
@@ -111,7 +111,7 @@ export function describeAbort(context: Context, kind: Kind): void {
       }
     });
 
-    it('takes out of the middle of the line only who aborted', async () => {
+    it('removes only the aborted waiter from the middle of the line', async () => {
       const client = await context.client();
       const lock = kind.of(client, randomName());
       const hold = await lock.lock();

@@ -87,7 +87,7 @@ export function describeBadInput(context: Context): void {
       expect(await commandCounts(server)).toEqual(new Map());
     });
 
-    it('that belongs to tryLock is told so', async () => {
+    it('such as waitMs in lock() is refused with a hint at tryLock', async () => {
       const client = await context.client();
       const error = await rejection(client.getLock('name').lock({ waitMs: 5 } as never));
       expect(error).toBeInstanceOf(OptionError);
@@ -134,9 +134,9 @@ export function describeBadInput(context: Context): void {
     });
   });
 
-  describe('a key that holds something else', () => {
+  describe('a key of another type', () => {
     it.each(KINDS.map((kind): [string, Kind] => [kind.title, kind]))(
-      'is left untouched by %s',
+      'is not changed by %s',
       async (_, kind) => {
         const client = await context.client();
         const raw = await context.raw();
@@ -172,7 +172,7 @@ export function describeBadInput(context: Context): void {
       },
     );
 
-    it('is taken for held when it looks like a lock, and is not forced open', async () => {
+    it('counts as held if it looks like a lock, and cannot be forced open', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const [hash, text] = [randomName(), randomName()];

@@ -11,7 +11,7 @@ import { rejection, timed } from '../support/moments.ts';
 
 export function describeClose(context: Context): void {
   describe('closing a client', () => {
-    it('turns waiters away with ClosedError', async () => {
+    it('rejects waiters with ClosedError', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -32,7 +32,7 @@ export function describeClose(context: Context): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('turns a waiter away that has only just called', async () => {
+    it('rejects a waiter that has just called', async () => {
       const client = await context.client();
       const lock = client.getLock(randomName());
       const refused = [rejection(lock.lock()), rejection(lock.withLock(() => 'too late'))];
@@ -43,7 +43,7 @@ export function describeClose(context: Context): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('tells holders and releases what they hold', async () => {
+    it('aborts the signals of holders and releases their locks', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lost: unknown[] = [];
@@ -68,7 +68,7 @@ export function describeClose(context: Context): void {
       }
     });
 
-    it('rejects work that was under way with what the work threw, or with the loss', async () => {
+    it('rejects a running withLock with the error of the work, or with the loss', async () => {
       const client = await context.client();
       const lock = client.getLock(randomName());
       const closed = lock.withLock(() => client.close().then(() => 'done in vain'));
@@ -103,7 +103,7 @@ export function describeClose(context: Context): void {
       expect(await rejection(hold.extend(1_000))).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'closed' });
     });
 
-    it('can be asked for more than once, and by the end of a block', async () => {
+    it('can be called more than once, and by the end of a block', async () => {
       const client = await context.client();
       const hold = await client.getLock(randomName()).lock();
       const { signal } = hold;
@@ -165,7 +165,7 @@ export function describeBringYourOwn(context: BringYourOwn): void {
       expect(await user.ping()).toBe('PONG');
     });
 
-    it('can serve several clients, who are strangers to each other', async () => {
+    it('can serve several holdfast clients, which exclude each other', async () => {
       const user = await context.userClient();
       const [one, two] = [Holdfast.from(user.redis), Holdfast.from(user.redis)];
       expect(one.id).not.toBe(two.id);

@@ -10,7 +10,7 @@ import { processWarnings, whenAborted } from '../support/moments.ts';
 
 export function describeEvents(context: Context): void {
   describe('events', () => {
-    it('tells of a lost hold after its signal has aborted', async () => {
+    it('reports a lost hold after its signal has aborted', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const hold = await client.getLock(randomName()).lock();
@@ -22,7 +22,7 @@ export function describeEvents(context: Context): void {
       expect(told).toEqual([[{ name: hold.name, owner: hold.owner, reason: 'notOwner' }, true]]);
     });
 
-    it('stops telling a listener that was taken off', async () => {
+    it('does not call a removed listener', async () => {
       const client = await context.client();
       const heard: string[] = [];
       const [off, on] = [() => heard.push('off'), () => heard.push('on')];
@@ -32,7 +32,7 @@ export function describeEvents(context: Context): void {
       expect(heard).toEqual(['on']);
     });
 
-    it('tells a listener of one event only, if that is what it asked for', async () => {
+    it('calls a once() listener only once', async () => {
       const client = await context.client();
       const heard: string[] = [];
       const off = () => heard.push('off');
@@ -55,7 +55,7 @@ export function describeEvents(context: Context): void {
       }
     });
 
-    it('keeps what a listener throws from changing anything', async () => {
+    it('ignores the errors of listeners', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const warnings = processWarnings();
@@ -78,7 +78,7 @@ export function describeEvents(context: Context): void {
     });
 
     onOneServer(context, it)(
-      'tells that a hold is at risk when a renewal fails, and keeps it when the next gets through',
+      'reports a hold at risk when a renewal fails, and keeps it when the next renewal succeeds',
       async () => {
         const proxy = await ownProxy(sharedServer());
         const client = await context.client({ watchdogMs: 4_500, commandTimeoutMs: 800 }, proxy);
@@ -105,7 +105,7 @@ export function describeEvents(context: Context): void {
     );
 
     onOneServer(context, it)(
-      'tells that a hold is lost as unreachable when no renewal gets through, before its lease ends',
+      'reports a hold as lost (unreachable) when no renewal succeeds, before its lease ends',
       async () => {
         const raw = await context.raw();
         const proxy = await ownProxy(sharedServer());
@@ -120,7 +120,7 @@ export function describeEvents(context: Context): void {
       },
     );
 
-    it('publishes everything on the diagnostics channel, with the client it comes from', async () => {
+    it('publishes every event on the diagnostics channel, with the id of its client', async () => {
       const heard: Diagnostic[] = [];
       const client = await context.client();
       const note = (message: unknown) => {

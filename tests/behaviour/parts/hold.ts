@@ -10,7 +10,7 @@ import { rejection, timed, whenAborted } from '../support/moments.ts';
 
 export function describeHold(context: Context, kind: Kind): void {
   describe('the hold', () => {
-    it('says its name and its owner, which is what stands in Redis', async () => {
+    it('has the name of the lock and the owner field in Redis', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -22,7 +22,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(await holderOf(raw, kind, name)).toEqual({ owner: hold.owner, count: 1 });
     });
 
-    it('is given back once: the second unlock says the same and does nothing', async () => {
+    it('is released once: a second unlock gives the same answer and does nothing', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -56,7 +56,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(await lock.isLocked()).toBe(false);
     });
 
-    it('is prolonged by extend, and never shortened', async () => {
+    it('is lengthened by extend, and never shortened', async () => {
       const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(await context.client(), name).lock({ leaseMs: 5_000 });
@@ -68,7 +68,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(hold.remainingMs).toBeGreaterThan(50_000);
     });
 
-    it('refuses to be prolonged by what is no time', async () => {
+    it('refuses to be extended by an invalid time', async () => {
       const raw = await context.raw();
       const name = randomName();
       const hold = await kind.of(await context.client(), name).lock({ leaseMs: 60_000 });
@@ -79,7 +79,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(Number(await raw.command('PTTL', name))).toBeGreaterThan(55_000);
     });
 
-    it('finds out from extend and from unlock that the server knows it no more', async () => {
+    it('learns from extend and unlock that the server no longer has it', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const reasons: string[] = [];
@@ -99,7 +99,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(reasons).toEqual(['notOwner', 'notOwner']);
     });
 
-    it('leaves alone what somebody else holds by now', async () => {
+    it('does not change a lock that another owner holds by now', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -113,7 +113,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(Number(await raw.command('PTTL', name))).toBeLessThanOrEqual(60_000);
     });
 
-    it('is taken away by forceUnlock of the same client, which is told as forced', async () => {
+    it('is lost by forceUnlock of the same client, with the reason forced', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const lock = kind.of(ours, randomName());
@@ -140,7 +140,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(next.owner).not.toBe(hold.owner);
     });
 
-    it('is asked about through the lock: locked, by whom, how often, for how long', async () => {
+    it('is described by the lock: locked, owner, count and remaining time', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const me = client.owner();
@@ -173,7 +173,7 @@ export function describeHold(context: Context, kind: Kind): void {
       expect(await lock.getRemainingMs()).toBeNull();
     });
 
-    it('counts as held only by the word of the server', async () => {
+    it('counts as held only if the server says so', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const me = client.owner();
@@ -192,7 +192,7 @@ export function describeHold(context: Context, kind: Kind): void {
 export function describeHoldOverTime(context: Context): void {
   describe('the hold over time', () => {
     it(
-      'lasts as long as it was prolonged, and is lost after that',
+      'lasts as long as it was extended, and is lost after that',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();
         const hold = await kind.of(await context.client(), randomName()).lock({ leaseMs: 2_000 });
@@ -207,7 +207,7 @@ export function describeHoldOverTime(context: Context): void {
     );
 
     it(
-      'answers false to unlock after its lease, and frees nobody else',
+      'answers false to unlock after its lease, and does not release the next hold',
       forEach(KINDS, async (kind) => {
         const [ours, theirs] = [await context.client(), await context.client()];
         const raw = await context.raw();
@@ -235,7 +235,7 @@ export function describeHoldOverTime(context: Context): void {
     );
 
     it(
-      'gives up what was held for longer than maxHoldMs, and lets the next in',
+      'is released after maxHoldMs, and the next owner gets the lock',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
         const raw = await context.raw();
@@ -256,7 +256,7 @@ export function describeHoldOverTime(context: Context): void {
     );
 
     it(
-      'gives up at maxHoldMs also what has the longest lease there is',
+      'is released after maxHoldMs even with the longest lease',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
         const raw = await context.raw();
@@ -268,7 +268,7 @@ export function describeHoldOverTime(context: Context): void {
     );
 
     it(
-      'forgets maxHoldMs when it is given back before',
+      'ignores maxHoldMs after an earlier release',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
         const lost: string[] = [];
@@ -287,7 +287,7 @@ export function describeHoldOverTime(context: Context): void {
     );
 
     it(
-      'is told at the next renewal when another client forced it out',
+      'is lost at the next renewal when another client has forced it open',
       forEach(KINDS, async (kind) => {
         const [ours, theirs] = [await context.client({ watchdogMs: 3_000 }), await context.client()];
         const raw = await context.raw();

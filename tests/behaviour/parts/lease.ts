@@ -24,7 +24,7 @@ export function describeLease(context: Context, kind: Kind): void {
       expect(hold.remainingMs).toBeLessThan(leftMs);
     });
 
-    it('is what the client was told with watchdogMs', async () => {
+    it('is the watchdogMs of the client', async () => {
       const raw = await context.raw();
       const name = randomName();
       await kind.of(await context.client({ watchdogMs: 100_000 }), name).lock();
@@ -33,7 +33,7 @@ export function describeLease(context: Context, kind: Kind): void {
       expect(leftMs).toBeLessThanOrEqual(100_000);
     });
 
-    it('is leaseMs when that is given', async () => {
+    it('is leaseMs if it is given', async () => {
       const raw = await context.raw();
       const client = await context.client();
       const take: ((lock: ReturnType<Kind['of']>) => Promise<unknown>)[] = [
@@ -50,7 +50,7 @@ export function describeLease(context: Context, kind: Kind): void {
       }
     });
 
-    it('may be as long as numbers go', async () => {
+    it('may be as long as the largest safe integer', async () => {
       const raw = await context.raw();
       const name = randomName();
       const lock = kind.of(await context.client(), name);
@@ -67,7 +67,7 @@ export function describeLease(context: Context, kind: Kind): void {
 export function describeLeaseOverTime(context: Context): void {
   describe('the lease over time', () => {
     it(
-      'is renewed by the watchdog for as long as the hold lasts, and no longer',
+      'is renewed by the watchdog while the hold lasts, and no longer',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();
         const client = await context.client({ watchdogMs: 2_000 });
@@ -91,7 +91,7 @@ export function describeLeaseOverTime(context: Context): void {
     );
 
     it(
-      'ends when leaseMs was given: nobody renews it, and the next gets in',
+      'with leaseMs ends without a renewal, and the next owner gets the lock',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();
         const [ours, theirs] = [await context.client({ watchdogMs: 300 }), await context.client()];
@@ -106,7 +106,7 @@ export function describeLeaseOverTime(context: Context): void {
     );
 
     it(
-      'is over for its holder before it is over for the server',
+      'ends for its holder before it ends on the server',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();
         const name = randomName();
@@ -126,7 +126,7 @@ export function describeLeaseOverTime(context: Context): void {
     );
 
     onOneServer(context, it)(
-      'is over for assertHeld on the first line after a blocked event loop',
+      'has ended for assertHeld on the first line after a blocked event loop',
       async () => {
         const client = await context.client();
         const taken = KINDS.map((kind) => kind.of(client, randomName(kind.title)).lock({ leaseMs: 2_000 }));
@@ -142,7 +142,7 @@ export function describeLeaseOverTime(context: Context): void {
     );
 
     it(
-      'falls as time passes',
+      'has less remaining time as time passes',
       forEach(KINDS, async (kind) => {
         const hold = await kind.of(await context.client(), randomName()).lock({ leaseMs: 5_000 });
         const atFirst = hold.remainingMs;
@@ -153,7 +153,7 @@ export function describeLeaseOverTime(context: Context): void {
     );
 
     onOneServer(context, it)(
-      'ends with its process: the lock of one that was killed comes free after its lease',
+      'ends with its process: the lock of a killed process is free after its lease',
       async () => {
         const client = await context.client();
         const raw = await context.raw();

@@ -8,7 +8,7 @@ import { Room } from '../support/moments.ts';
 
 export function describeMutualExclusion(context: Context, kind: Kind): void {
   describe('mutual exclusion', () => {
-    it('lets one process in, and the other once the first has left', async () => {
+    it('admits one process, and the other once the first has released', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       const hold = await kind.of(ours, name).lock();
@@ -30,7 +30,7 @@ export function describeMutualExclusion(context: Context, kind: Kind): void {
       expect(next.owner).not.toBe(hold.owner);
     });
 
-    it('does not mix up names', async () => {
+    it('keeps locks of different names apart', async () => {
       const client = await context.client();
       const name = randomName();
       await kind.of(client, name).lock();
@@ -39,7 +39,7 @@ export function describeMutualExclusion(context: Context, kind: Kind): void {
       }
     });
 
-    it('takes any name that is text', async () => {
+    it('accepts any text as a name', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const id = randomName();

@@ -9,7 +9,7 @@ import { rejection, timed } from '../support/moments.ts';
 
 export function describeNames(context: Context): void {
   describe('names', () => {
-    it('are mapped once; key, channel and marks all derive from the result', async () => {
+    it('are mapped once; key, channel and tombstones derive from the result', async () => {
       const seen: string[] = [];
       const prefix = randomName('app');
       const mapName = (name: string) => {
@@ -39,7 +39,7 @@ export function describeNames(context: Context): void {
       expect(seen).toEqual(['order', 'queue']);
     });
 
-    it('are refused when they are mapped to none', async () => {
+    it('are refused if mapName returns an empty name', async () => {
       for (const bad of ['', 7, undefined] as never[]) {
         const client = await context.client({ mapName: () => bad });
         expect(() => client.getLock('order')).toThrow(OptionError);
@@ -52,7 +52,7 @@ export function describeNames(context: Context): void {
 /** For libraries that put a prefix before keys; they do not before channels. */
 export function describeKeyPrefix(context: Context): void {
   describe('a key prefix of the client library', () => {
-    it('stands before the key, and channel and marks derive from both', async () => {
+    it('is put before the key; channel and tombstones derive from both', async () => {
       const keyPrefix = `${randomName('prefix')}:`;
       const mapName = (name: string) => name.toUpperCase();
       const client = await context.client({ mapName }, { keyPrefix });
@@ -87,7 +87,7 @@ export function describeKeyPrefix(context: Context): void {
 
 export function describeInspection(context: Context): void {
   describe('inspection', () => {
-    it('describes what stands under a name', async () => {
+    it('describes the key of a name', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const [free, held, simple, list, data] = Array.from({ length: 5 }, () => randomName());
@@ -121,7 +121,7 @@ export function describeInspection(context: Context): void {
       await raw.command('DEL', list as string, data as string);
     });
 
-    it('describes a read/write lock: how it is held, by whom and how often', async () => {
+    it('describes a read/write lock: mode, holders and counts', async () => {
       const client = await context.client();
       const name = randomName();
       const lock = client.getReadWriteLock(name);
@@ -154,7 +154,7 @@ export function describeInspection(context: Context): void {
       });
     });
 
-    it('lists the locks that match a pattern, whoever holds them, and nothing else', async () => {
+    it('lists the locks that match a pattern, of all owners, and nothing else', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const id = randomName();
@@ -199,7 +199,7 @@ export function describeInspection(context: Context): void {
       expect(await client.list(`*${id}*`)).toEqual([]);
     });
 
-    it('says what was found out about the server and chosen', async () => {
+    it('reports the facts about the server and the modes in use', async () => {
       const client = await context.client();
       const isCluster = context.topology === 'cluster';
       const raw = await context.raw();

@@ -8,7 +8,7 @@ import { Room, rejection } from '../support/moments.ts';
 
 export function describeNonReentrant(context: Context): void {
   describe('a non-reentrant lock', () => {
-    it('throws when its owner takes it again, and leaves the hold as it is', async () => {
+    it('throws when its owner takes it again, and does not change the hold', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lock = client.getNonReentrantLock(randomName());
@@ -44,14 +44,14 @@ export function describeNonReentrant(context: Context): void {
       expect(await lock.isLocked()).toBe(false);
     });
 
-    it('passes the error on when the work does not catch it, and releases', async () => {
+    it('rejects with the error if the work does not catch it, and releases', async () => {
       const lock = (await context.client()).getNonReentrantLock(randomName());
       const call = lock.withLock(() => lock.withLock(() => expect.unreachable('entered twice')));
       expect(await rejection(call)).toBeInstanceOf(ReentryError);
       expect(await lock.isLocked()).toBe(false);
     });
 
-    it('lets siblings in one scope take turns instead of throwing', async () => {
+    it('serialises siblings in one scope instead of throwing', async () => {
       const client = await context.client();
       const lock = client.getNonReentrantLock(randomName());
       const room = new Room();

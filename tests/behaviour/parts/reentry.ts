@@ -32,7 +32,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('takes part with lock() and tryLock() inside a section, and excludes others meanwhile', async () => {
+    it('lock() and tryLock() inside a section re-enter, and other owners stay excluded', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = kind.of(ours, randomName());
       await lock.withLock(async (outer) => {
@@ -71,7 +71,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       expect(answer).toBe('what the scope returned');
     });
 
-    it('keeps what a scope took until it is given back, for code outside too', async () => {
+    it('keeps a lock taken in a scope until its release, also after the scope', async () => {
       const client = await context.client();
       const lock = kind.of(client, randomName());
       const hold = await client.scope(() => lock.lock());
@@ -109,7 +109,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       });
     });
 
-    it('works for an explicit owner, whose handles are given back in any order', async () => {
+    it('works for an explicit owner, whose holds are released in any order', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lock = kind.of(client, randomName());
@@ -144,7 +144,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       });
     });
 
-    it('refuses an owner of another client, and what is no owner', async () => {
+    it('refuses an owner of another client, and values that are not owners', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = kind.of(ours, randomName());
       for (const owner of [theirs.owner(), {}, ours.id, null] as never[]) {
@@ -157,7 +157,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       expect(await lock.isLocked()).toBe(false);
     });
 
-    it('knows nobody in code outside of sections', async () => {
+    it('finds no owner in code outside of sections', async () => {
       const lock = kind.of(await context.client(), randomName());
       const error = await rejection(lock.unlock());
       expect(error).toBeInstanceOf(NotHeldError);
@@ -184,7 +184,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       }
     });
 
-    it('gives a short lease at least what the inner entry asks for', async () => {
+    it('lengthens a short lease to at least that of the inner entry', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const me = client.owner();
@@ -231,7 +231,7 @@ export function describeReentry(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('stops on abort while it is entering, and takes back the entry', async () => {
+    it('stops on abort during the entry, and undoes the entry', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lock = kind.of(client, randomName());
@@ -257,7 +257,7 @@ export function describeReentry(context: Context, kind: Kind): void {
 export function describeReentryOverTime(context: Context): void {
   describe('re-entry over time', () => {
     it(
-      'goes on renewing for an outer entry without a lease after a leased inner one has left',
+      'keeps renewing for an outer entry without a lease after a leased inner entry has left',
       forEach(REENTRANT_KINDS, async (kind) => {
         const client = await context.client({ watchdogMs: 2_000 });
         const me = client.owner();
@@ -274,7 +274,7 @@ export function describeReentryOverTime(context: Context): void {
     );
 
     it(
-      'renews a leased outer entry while an inner one without a lease lasts, and then no more',
+      'renews a leased outer entry only while an inner entry without a lease lasts',
       forEach(REENTRANT_KINDS, async (kind) => {
         const client = await context.client({ watchdogMs: 2_000 });
         const raw = await context.raw();
@@ -292,7 +292,7 @@ export function describeReentryOverTime(context: Context): void {
     );
 
     it(
-      'is lost for every handle at once, and never taken anew',
+      'is lost for every hold at once, and never taken again',
       forEach(REENTRANT_KINDS, async (kind) => {
         const [client, other] = [await context.client(), await context.client()];
         const raw = await context.raw();

@@ -9,7 +9,7 @@ import { gate, Room, rejection } from '../support/moments.ts';
 
 export function describeSections(context: Context, kind: Kind): void {
   describe('sections', () => {
-    it('lets siblings inside one section take turns, in their order', async () => {
+    it('serialises siblings inside one section, in order', async () => {
       const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const room = new Room();
@@ -24,7 +24,7 @@ export function describeSections(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('lets cousins that come through sections of other locks take turns', async () => {
+    it('serialises siblings that arrive through sections of other locks', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const named = (prefix: string) => kind.of(client, randomName(prefix));
@@ -43,7 +43,7 @@ export function describeSections(context: Context, kind: Kind): void {
       expect(room.most).toBe(1);
     });
 
-    it('lets a nested section of one sibling in while the other waits', async () => {
+    it('admits a nested section of one sibling while the other waits', async () => {
       const lock = kind.of(await context.client(), randomName());
       const order: string[] = [];
       const sibling = (name: string) =>
@@ -56,7 +56,7 @@ export function describeSections(context: Context, kind: Kind): void {
       expect(order).toEqual(['a in', 'a nested', 'a out', 'b in', 'b nested', 'b out']);
     });
 
-    it('goes on with the next sibling when one throws, aborts or runs out of time', async () => {
+    it('continues with the next sibling when one throws, aborts or times out', async () => {
       const lock = kind.of(await context.client(), randomName());
       const broken = new Error('from the first');
       const inside = gate();
@@ -88,7 +88,7 @@ export function describeSections(context: Context, kind: Kind): void {
       expect(await lock.isLocked()).toBe(false);
     });
 
-    it('counts handles taken in parallel inside one scope as one owner', async () => {
+    it('counts holds taken in parallel inside one scope as one owner', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const lock = kind.of(client, randomName());
@@ -101,7 +101,7 @@ export function describeSections(context: Context, kind: Kind): void {
       });
     });
 
-    it('lets a single try of the holder in, though another entry of it is under way', async () => {
+    it('admits a single attempt of the holder during another entry of the same owner', async () => {
       const client = await context.client();
       const lock = kind.of(client, randomName());
       await client.scope(async () => {
@@ -111,7 +111,7 @@ export function describeSections(context: Context, kind: Kind): void {
       });
     });
 
-    it('makes work that outlives its section a stranger', async () => {
+    it('treats work that outlives its section as another owner', async () => {
       const client = await context.client();
       const lock = kind.of(client, randomName());
       const over = gate();
@@ -179,7 +179,7 @@ export function describeSections(context: Context, kind: Kind): void {
       if (!passOn) expect(new Set(holds.map(({ owner }) => owner)).size).toBe(4);
     });
 
-    it('belongs to one client: inside the section of one, another is a stranger', async () => {
+    it('belongs to one client: another client inside the section is another owner', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       await kind.of(ours, name).withLock(async () => {

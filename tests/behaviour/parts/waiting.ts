@@ -15,7 +15,7 @@ const POLL_MS = 4_000;
 
 export function describeWaiting(context: Context, kind: Kind): void {
   describe('waiting', () => {
-    it('tries once and answers null when it may not wait', async () => {
+    it('attempts once and answers null if waitMs is 0', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       await kind.of(ours, name).lock();
@@ -24,7 +24,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
       expect(tookMs).toBeLessThan(POLL_MS);
     });
 
-    it('answers null when waitMs is over, not before, and leaves nothing behind', async () => {
+    it('answers null when waitMs has passed, not before, and leaves nothing behind', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -38,7 +38,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', name)).toBe(0);
     });
 
-    it('gets the lock within waitMs when it comes free', async () => {
+    it('gets the lock within waitMs when it becomes free', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -52,7 +52,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
       expect(tookMs).toBeLessThan(POLL_MS);
     });
 
-    it('waits with lock() for as long as it takes', async () => {
+    it('waits with lock() without a limit', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -68,7 +68,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
       expect(tookMs).toBeLessThan(POLL_MS);
     });
 
-    it('serves the waiters of one process in the order they came', async () => {
+    it('serves the waiters of one process in the order of their calls', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const lock = kind.of(theirs, randomName());
       const hold = await kind.of(ours, lock.name).lock();
@@ -82,7 +82,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
       expect(served).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     });
 
-    it('does not let a single try overtake those who wait', async () => {
+    it('does not let a single attempt overtake waiters', async () => {
       const client = await context.client();
       const lock = kind.of(client, randomName());
       const hold = await lock.lock();
@@ -94,7 +94,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
       expect((await waiter).owner).toContain(client.id);
     });
 
-    it('drops its subscription when nobody waits any more', async () => {
+    it('drops its subscription when the last waiter has left', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -112,7 +112,7 @@ export function describeWaiting(context: Context, kind: Kind): void {
 export function describeWaitingForLeases(context: Context): void {
   describe('waiting for a lease to end', () => {
     it(
-      'gets in when the lease of a holder who says nothing is over',
+      'gets the lock when the lease of a silent holder ends',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
         const raw = await context.raw();
@@ -128,7 +128,7 @@ export function describeWaitingForLeases(context: Context): void {
     );
 
     it(
-      'gets in after a holder of its own process has lost its lease, without a message',
+      'gets the lock after a holder of the same process has lost its lease, without a message',
       forEach(KINDS, async (kind) => {
         const client = await context.client();
         const lock = kind.of(client, randomName());
@@ -164,7 +164,7 @@ export function describeSpinning(context: Context): void {
       }),
     );
 
-    it('wakes the waiters of getLock all the same, as every release must', async () => {
+    it('wakes the waiters of getLock, as every release must', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();

@@ -12,7 +12,7 @@ const POLL_MS = 4_000;
 
 export function describeRedissonWire(context: Context, kind: Kind): void {
   describe("on Redisson's keys", () => {
-    it('keeps one field, the owner, that counts its entries, under the name itself', async () => {
+    it('keeps a hash with one field, the owner with its count, under the name', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const name = randomName();
@@ -64,7 +64,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       expect(await heard()).toEqual(['0']);
     });
 
-    it('leaves nothing behind, or a mark that expires where copies of commands may come', async () => {
+    it('leaves nothing behind, or an expiring tombstone where copies of commands may arrive', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const id = randomName();
@@ -77,7 +77,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       for (const key of left) expect(Number(await raw.command('PTTL', key))).toBeGreaterThan(0);
     });
 
-    it('stays out while a Redisson client is inside, and names it', async () => {
+    it('waits while a Redisson client holds the lock, and names the holder', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
@@ -98,7 +98,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       expect(await lock.tryLock()).not.toBeNull();
     });
 
-    it('gets in as soon as a Redisson client leaves', async () => {
+    it('gets the lock as soon as a Redisson client releases it', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
@@ -144,7 +144,7 @@ export function describeRedissonWire(context: Context, kind: Kind): void {
       expect(tookMs).toBeLessThan(POLL_MS);
     });
 
-    it('frees by force what a Redisson client holds', async () => {
+    it('frees by force a lock of a Redisson client', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const redisson = new RedissonByHand(raw, randomName());
@@ -186,7 +186,7 @@ export function describeSimpleWire(context: Context): void {
       expect(((await lock.tryLock()) as Hold).owner).toContain(client.id);
     });
 
-    it('gets in soon after such a library leaves, which tells nobody', async () => {
+    it('gets the lock soon after such a library releases it without a message', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const redlock = new RedlockByHand(raw, randomName());

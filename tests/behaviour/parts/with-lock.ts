@@ -17,7 +17,7 @@ import { rejection, timed, whenAborted } from '../support/moments.ts';
 
 export function describeWithLock(context: Context, kind: Kind): void {
   describe('withLock', () => {
-    it('runs the work while it holds the lock, and returns what the work returned', async () => {
+    it('runs the work while it holds the lock, and returns its result', async () => {
       const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const inside = await lock.withLock(async (hold) => {
@@ -30,7 +30,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
       expect(await lock.withLock(() => undefined)).toBeUndefined();
     });
 
-    it('passes on what the work throws, and has released by then', async () => {
+    it('rejects with the error of the work after the release', async () => {
       const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const broken = new Error('from the work');
@@ -44,7 +44,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('waits for its turn as long as it takes', async () => {
+    it('waits for its turn without a limit', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const raw = await context.raw();
       const name = randomName();
@@ -58,7 +58,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
       expect(order).toEqual(['out', 'in']);
     });
 
-    it('rejects with who holds the lock, and for how long, when waitMs is over', async () => {
+    it('rejects with the holder and its remaining time when waitMs has passed', async () => {
       const [ours, theirs] = [await context.client(), await context.client()];
       const name = randomName();
       const hold = await kind.of(ours, name).lock({ leaseMs: 60_000 });
@@ -87,7 +87,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
       expect(ran).toBe(false);
     });
 
-    it('names a holder who is no client of ours', async () => {
+    it('names a holder that is not a holdfast client', async () => {
       const raw = await context.raw();
       const name = randomName();
       const other = byHand(raw, kind, name);
@@ -157,7 +157,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
       expect(await raw.command('EXISTS', lock.name)).toBe(0);
     });
 
-    it('reports what onRelease throws as an error event, and returns the result', async () => {
+    it('reports an error of onRelease as an error event, and returns the result', async () => {
       const client = await context.client();
       const errors: ClientEvents['error'][] = [];
       client.on('error', (event) => errors.push(event));
@@ -193,7 +193,7 @@ export function describeWithLock(context: Context, kind: Kind): void {
       expect(await rejection(lock.withLock(failing))).toBe(broken);
     });
 
-    it('lets the work give its hold back early, and what comes after that is not an error', async () => {
+    it('lets the work release its hold early without an error at the end', async () => {
       const raw = await context.raw();
       const lock = kind.of(await context.client(), randomName());
       const result = await lock.withLock(async (hold) => {
@@ -231,7 +231,7 @@ export function describeWithLockOverTime(context: Context): void {
     );
 
     it(
-      'passes on what the work throws when the lease is lost as well',
+      'rejects with the error of the work if the lease is lost as well',
       forEach(KINDS, async (kind) => {
         const lock = kind.of(await context.client(), randomName());
         const broken = new Error('from the work');
@@ -244,7 +244,7 @@ export function describeWithLockOverTime(context: Context): void {
     );
 
     onOneServer(context, it)(
-      'returns or throws what the work did when the release gets no answer, and reports that',
+      'returns the result or error of the work when the release gets no answer, and reports the failure',
       forEach(KINDS, async (kind) => {
         const raw = await context.raw();
         const proxy = await ownProxy(sharedServer());

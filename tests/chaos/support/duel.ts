@@ -122,7 +122,7 @@ export async function assertDoubled(duel: Duel, withinMs: number): Promise<void>
 
 async function tooLate(name: string, withinMs: number): Promise<never> {
   await new Promise((resolve) => setTimeout(resolve, withinMs).unref());
-  throw new Error(`The waiter of ${name} did not come in within ${withinMs} ms`);
+  throw new Error(`The waiter of ${name} did not get the lock within ${withinMs} ms`);
 }
 
 async function enter(lock: Lock, recorder: Recorder, worker: string): Promise<RecordedHold<Hold>> {

@@ -69,7 +69,7 @@ export function standalone(): void {
     it.each([
       ['alone', nodeRedisDriver(createClient())],
       ['in a pool', nodeRedisPoolDriver(createClientPool())],
-    ])('rejects with the words of the library, before anything is sent: %s', async (_, driver) => {
+    ])('rejects with the message of the library, before anything is sent: %s', async (_, driver) => {
       const error: unknown = await evalOn(driver, 'return 1', [], []).catch((reason: unknown) => reason);
       expect(error).toMatchObject({ message: 'The client is closed' });
       expect(classify(error)).toBe('transient');

@@ -86,7 +86,7 @@ export function describeClusterDriver(context: ClusterContext): void {
 
       afterAll(() => cluster.close());
 
-      it('runs a script where its key is, and says where that is', async () => {
+      it('runs a script on the node of its key, and names that node', async () => {
         const driver = await connect(cluster);
         expect(driver.topology).toBe('cluster');
         expect([...driver.nodes()].sort()).toEqual(cluster.nodes.map(addressOf).sort());
@@ -115,7 +115,7 @@ export function describeClusterDriver(context: ClusterContext): void {
         expect(found.sort()).toEqual(keys.sort());
       });
 
-      it('hears a sharded message from the primary that has the channel', async () => {
+      it('receives a sharded message from the primary of the channel', async () => {
         const driver = await connect(cluster);
         for (const node of cluster.nodes) {
           const channel = await nameOn(cluster, node);
@@ -130,7 +130,7 @@ export function describeClusterDriver(context: ClusterContext): void {
         }
       });
 
-      it('refuses a channel that is at home elsewhere, and lives on', async () => {
+      it('refuses a channel of another node, and stays usable', async () => {
         const driver = await connect(cluster);
         const [here, there] = cluster.nodes as [TestServer, TestServer];
         const [own, foreign] = [await nameOn(cluster, here), await nameOn(cluster, there)];
@@ -149,7 +149,7 @@ export function describeClusterDriver(context: ClusterContext): void {
         expect(listener.downs).toEqual([]);
       });
 
-      it('opens a connection to any primary, and to none that it does not know', async () => {
+      it('opens a connection to any known primary, and to no other node', async () => {
         const driver = await connect(cluster);
         const { connection } = await open(driver, '');
         const ports = cluster.nodes.map(({ port }) => port);
@@ -202,14 +202,14 @@ export function describeClusterDriver(context: ClusterContext): void {
         await expect.poll(() => homeOf(driver, key)).toBe(addressOf(to));
       });
 
-      it('is found by rediscover() alone', async () => {
+      it('is found by rediscover() without a script', async () => {
         const driver = await connectAt();
         await cluster.moveSlot(cluster.slotOf(key), to);
         await driver.rediscover(key);
         expect(driver.nodeOf(key)).toBe(addressOf(to));
       });
 
-      it('takes its channels away, and the connection says so', async () => {
+      it('moves its channels, and the connection reports it', async () => {
         const driver = await connectAt();
         const { connection, listener } = await open(driver, addressOf(from));
         await connection.subscribe(key, 'sharded');
@@ -257,7 +257,7 @@ export function describeClusterDriver(context: ClusterContext): void {
       }
 
       it(
-        'is followed, whoever consents to it',
+        'is followed, whether or not the old primary agrees',
         async () => {
           const cluster = await ownCluster();
           const driver = await connect(cluster);

@@ -166,7 +166,7 @@ export function describeDriver(context: DriverContext): void {
     }
 
     describe('scripts', () => {
-      it('gives integers, text, nil and nested arrays', async () => {
+      it('returns integers, text, nil and nested arrays', async () => {
         const { driver } = await connect();
         const source = "return { 1, 'two', false, { -3, { 'four', {} } }, '5' }";
         expect(await evalOn(driver, source, [], [])).toEqual([1, 'two', null, [-3, ['four', []]], '5']);
@@ -187,7 +187,7 @@ export function describeDriver(context: DriverContext): void {
         expect(reply).toEqual([sha1(bytes), 'text', 0]);
       });
 
-      it('sends and gives text as UTF-8', async () => {
+      it('sends and returns text as UTF-8', async () => {
         const { driver } = await connect();
         const key = `schlüssel:🔒:${randomUUID()}`;
         const source = "redis.call('set', KEYS[1], ARGV[1]) return { KEYS[1], redis.call('get', KEYS[1]) }";
@@ -195,7 +195,7 @@ export function describeDriver(context: DriverContext): void {
         expect(await server.command('GET', key)).toBe('größe');
       });
 
-      it('runs a cached script by its SHA-1, and says NOSCRIPT when it is not cached', async () => {
+      it('runs a cached script by its SHA-1, and rejects with NOSCRIPT if it is not cached', async () => {
         const { driver } = await connect();
         const source = `return { KEYS[1], ARGV[1], '${randomUUID()}' }`;
         const missing = await failure(evalShaOn(driver, sha1(source), ['k'], ['a']));
@@ -227,7 +227,7 @@ export function describeDriver(context: DriverContext): void {
         return [error.message.split(' ', 1)[0] ?? '', classify(error)];
       }
 
-      it('classes what will not get better as refused', async () => {
+      it('classifies permanent errors as refused', async () => {
         const { driver } = await connect();
         expect(await refusal(driver, "return redis.call('hlen', KEYS[2])")).toEqual(['WRONGTYPE', 'refused']);
         expect(await refusal(driver, "return redis.error_reply('OURS says no')")).toEqual([
@@ -238,7 +238,7 @@ export function describeDriver(context: DriverContext): void {
         expect(classify(await failure(evalShaOn(driver, sha1(randomUUID()), [], [])))).toBe('refused');
       });
 
-      it('classes a server that is full as refused', async () => {
+      it('classifies a full server as refused', async () => {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'maxmemory', '1');
         closers.push(() => server.command('CONFIG', 'SET', 'maxmemory', '0'));
@@ -246,7 +246,7 @@ export function describeDriver(context: DriverContext): void {
         expect([error.message.slice(0, 4), classify(error)]).toEqual(['OOM ', 'refused']);
       });
 
-      it('classes a server that lacks replicas as transient', async () => {
+      it('classifies a server that lacks replicas as transient', async () => {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
         closers.push(() => server.command('CONFIG', 'SET', 'min-replicas-to-write', '0'));
@@ -256,7 +256,7 @@ export function describeDriver(context: DriverContext): void {
 
       // A node of a Cluster is not made a replica by command, and then refuses by MOVED.
       if (topology !== 'cluster') {
-        it('classes a server that is a replica as transient', async () => {
+        it('classifies a replica as transient', async () => {
           const { driver } = await connect();
           await server.command('REPLICAOF', '127.0.0.1', '1');
           closers.push(() => server.command('REPLICAOF', 'NO', 'ONE'));
@@ -265,7 +265,7 @@ export function describeDriver(context: DriverContext): void {
         });
       }
 
-      it('classes a server that is busy with a script as transient', async () => {
+      it('classifies a server busy with a script as transient', async () => {
         const { driver } = await connect();
         await server.command('CONFIG', 'SET', 'busy-reply-threshold', '20');
         const stuck = await connect();
@@ -283,7 +283,7 @@ export function describeDriver(context: DriverContext): void {
     describe('the command connection', () => {
       const count = "return redis.call('incr', KEYS[1])";
 
-      it('killed while a script is under way: an unknown outcome, and the script is not sent again', async () => {
+      it('killed while a script runs: the outcome is unknown, and the script is not sent again', async () => {
         const { driver } = await connect();
         await server.command('CLIENT', 'PAUSE', '60000', 'WRITE');
         closers.push(() => server.command('CLIENT', 'UNPAUSE'));
@@ -298,7 +298,7 @@ export function describeDriver(context: DriverContext): void {
       });
 
       if (context.keepsWaiting !== true) {
-        it('gone when a script is to be sent: a script whose caller gave up is never sent', async () => {
+        it('missing when a script is to be sent: a script whose caller gave up is never sent', async () => {
           const { driver } = await connect();
           const bounded = withDeadline(driver, new SystemClock(), 200);
           await server.kill();
@@ -376,7 +376,7 @@ export function describeDriver(context: DriverContext): void {
         await expect.poll(() => listener.messages).toEqual([`${a}=1`, `${b}=2`, `${b}=4`, `${a}=6`]);
       });
 
-      it('keeps a subscription that was asked for while its end was under way', async () => {
+      it('keeps a subscription that was requested during its unsubscription', async () => {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         const channel = `again:${randomUUID()}`;
@@ -418,7 +418,7 @@ export function describeDriver(context: DriverContext): void {
         expect(replies).toEqual(['OK', 2, [key, '2', null], 'WRONGTYPE', 0]);
       });
 
-      it('tells once that it was killed, and does not come back', async () => {
+      it('reports once that it was killed, and does not reconnect', async () => {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         await sub.subscribe('c', 'plain');
@@ -438,7 +438,7 @@ export function describeDriver(context: DriverContext): void {
         ).rejects.toThrow('Timed out');
       });
 
-      it('tells nothing after destroy()', async () => {
+      it('reports nothing after destroy()', async () => {
         const { driver } = await connect();
         const { subscriber: sub, listener } = await subscriber(driver);
         await sub.subscribe('c', 'plain');
@@ -477,7 +477,7 @@ export function describeDriver(context: DriverContext): void {
         });
       }
 
-      it('rejects a subscription without permission with the words of the server, and lives on', async () => {
+      it("rejects a subscription without permission with the server's message, and stays usable", async () => {
         await server.command('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', 'resetchannels', '+@all');
         const { driver } = await connect({ username: 'mute', password: 'pw' });
         const { subscriber: sub, listener } = await subscriber(driver);
@@ -492,7 +492,7 @@ export function describeDriver(context: DriverContext): void {
         expect(listener.downs).toEqual([]);
       });
 
-      it('is alive for a user who may not ping', async () => {
+      it('counts as alive for a user without permission to ping', async () => {
         const denied = ['-ping', '-info'];
         const atFirst = context.probesOnConnect === true ? [] : denied;
         await server.command('ACL', 'SETUSER', 'shy', 'on', '>pw', '~*', '&*', '+@all', ...atFirst);
@@ -521,7 +521,7 @@ export function describeDriver(context: DriverContext): void {
     });
 
     describe('close', () => {
-      it('drops the subscribers without a word, also one that is still opening', async () => {
+      it('drops the subscribers without an event, also one that is still opening', async () => {
         const { driver } = await connect();
         const before = (await clients()).length;
         const { subscriber: sub, listener } = await subscriber(driver);

@@ -77,7 +77,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       return { driver, here, there };
     }
 
-    it('finds the nodes where the natMap says they are, also its own connections', async () => {
+    it('uses the natMap for the nodes, also for its own connections', async () => {
       const { driver, here, there } = await throughProxies();
       const [key = ''] = await namesHere(1);
       expect([...driver.nodes()].sort()).toEqual([addressOf(here), addressOf(there)].sort());
@@ -98,7 +98,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       expect(driver.nodeOf(key)).toBe(addressOf(there));
     });
 
-    it('tells that a channel was taken away while it waits for another answer', async () => {
+    it('reports a moved channel while it waits for another answer', async () => {
       const { driver, here } = await throughProxies();
       const [moving = '', staying = ''] = await namesHere(2);
       const listener = new Listener();
@@ -116,7 +116,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       await eventually(() => expect(listener.downs).toHaveLength(1));
     });
 
-    it('connects with the first thing that is asked of it, when it is lazy', async () => {
+    it('connects with the first command if it is lazy', async () => {
       const { driver } = make({ lazyConnect: true });
       expect(driver.nodeOf('key')).toBe('');
       expect(driver.nodes()).toEqual(['']);
@@ -131,7 +131,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       expect(await scanned.next()).toEqual({ done: true, value: undefined });
     });
 
-    it('says for sure that a script was not sent, when the client does not queue', async () => {
+    it('reports that a script was certainly not sent if the client does not queue', async () => {
       const { driver } = make({ lazyConnect: true, enableOfflineQueue: false });
       const key = randomName();
       expect(classify(await failure(evalOn(driver, COUNT, [key], [])))).toBe('transient');
@@ -141,7 +141,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
     });
 
     describe('with replicas', () => {
-      it('never asks a replica, also when it has lost every primary', async () => {
+      it('never asks a replica, even after it has lost every primary', async () => {
         const replicated = await ownCluster({ primaries: 1, replicasEach: 1 });
         const [primary] = replicated.nodes as [TestServer];
         const key = randomName();

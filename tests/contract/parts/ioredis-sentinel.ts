@@ -42,7 +42,7 @@ export function describeSentinelClients({ title, hasKeyPrefix, connect }: Sentin
     });
 
     describeWithProcess('TLS', () => {
-      it('is spoken to the primary that the Sentinels name, by its own connections too', async () => {
+      it('is used for the primary that the Sentinels name, also by its own connections', async () => {
         const { name, addresses, server, port, ca } = await ownTlsSentinel();
         await server.command('ACL', 'SETUSER', 'alice', 'on', '>wonderland', '~*', '&*', '+@all');
         const login = { username: 'alice', password: 'wonderland' };

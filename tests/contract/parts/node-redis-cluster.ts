@@ -119,7 +119,7 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
       expect(String(await connection.send(['INFO', 'server']))).toContain(`tcp_port:${to.port}\r\n`);
     });
 
-    it('finds by its ping what the library has missed: that a channel has moved', async () => {
+    it('finds by its ping a moved channel that the library has missed', async () => {
       const { cluster, driver, from, to } = await ownDriver({ RESP: 3 });
       const listener = new Listener();
       const [channel, queue] = await Promise.all(
@@ -150,7 +150,7 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
   describe(`a node-redis ${version} Cluster client that was never connected`, () => {
     const driver = nodeRedisClusterDriver(create(options({ ports: [1] }, { RESP: 3 })));
 
-    it('rejects in the words of the library, before anything is sent', async () => {
+    it('rejects with the message of the library, before anything is sent', async () => {
       const calls = [
         evalOn(driver, 'return 1', [], []),
         evalOn(driver, 'return 1', ['key'], []),
@@ -164,7 +164,7 @@ export function describeNodeRedisCluster({ version, typeMapping, create }: NodeR
       }
     });
 
-    it('knows no primary, and none after it was asked to look', async () => {
+    it('knows no primary, not even after rediscover()', async () => {
       await driver.rediscover('key');
       expect(driver.nodeOf('key')).toBe('');
       expect(driver.nodes()).toEqual(['']);

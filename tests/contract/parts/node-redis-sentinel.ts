@@ -132,7 +132,7 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
       for (const lease of leases) await lease.release();
     });
 
-    it('rejects what is asked of a client that failed to connect', async () => {
+    it('rejects every command of a client that failed to connect', async () => {
       const watched = await ownSentinels({ sentinels: 1, replicas: 0 });
       const { port } = await watched.primary();
       const sentinel = create({
@@ -153,7 +153,7 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
       expect(classify(error)).toBe('transient');
     });
 
-    it('has the library look again when it speaks to a replica and nobody has said so', async () => {
+    it('makes the library look again when its server has silently become a replica', async () => {
       const watched = await ownSentinels();
       const [first] = watched.sentinels as [TestServer];
       const proxy = await ownProxy(first);
@@ -186,7 +186,7 @@ export function describeNodeRedisSentinel({ version, typeMapping, create }: Node
   });
 
   describe(`a node-redis ${version} Sentinel client that was never connected`, () => {
-    it('rejects in the words of the library, before anything is sent', async () => {
+    it('rejects with the message of the library, before anything is sent', async () => {
       const driver = nodeRedisSentinelDriver(create({ name: 'x', sentinelRootNodes: [at(1)], RESP: 3 }));
       const calls = [evalOn(driver, 'return 1', [], []), driver.openConnection('', new Listener())];
       for (const call of calls) {

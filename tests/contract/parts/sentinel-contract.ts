@@ -91,7 +91,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
     });
 
     it(
-      'follows a failover on request, and tells of the old connections',
+      'follows a failover on request, and reports the old connections as broken',
       async () => {
         const watched = await ownSentinels();
         const driver = await connect(watched);
@@ -131,7 +131,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
     );
 
     it(
-      'tells of a connection to a former primary that nobody has told so',
+      'reports a connection to a former primary that has not noticed',
       async () => {
         const watched = await ownSentinels();
         const driver = await connect(watched);

@@ -29,7 +29,7 @@ export function describeCountDownLatch(interop: Interop): void {
     it.each([
       ['Java', 'Node'],
       ['Node', 'Java'],
-    ])('set by %s, counted down by both, opened by %s: all who wait go on', (setter, last) =>
+    ])('set by %s, counted down by both, opened by %s: all waiters continue', (setter, last) =>
       expectWokenByMessage(async () => {
         const name = makeName();
         const [java, node] = [theirs(name), ours(name)];
@@ -51,19 +51,16 @@ export function describeCountDownLatch(interop: Interop): void {
       }),
     );
 
-    it.each(['Java', 'Node'])(
-      'set by %s and not opened, lets nobody through who waits for a while',
-      async (setter) => {
-        const name = makeName();
-        const [java, node] = [theirs(name), ours(name)];
-        expect(setter === 'Java' ? await java.trySetCount(1) : await node.trySetCount(1)).toBe(true);
-        expect(await givingUp((waitMs) => node.await({ waitMs }))).toBe(false);
-        expect(await givingUp((waitMs) => java.await({ waitMs }))).toBe(false);
-      },
-    );
+    it.each(['Java', 'Node'])('set by %s and not opened: timed waits end without it', async (setter) => {
+      const name = makeName();
+      const [java, node] = [theirs(name), ours(name)];
+      expect(setter === 'Java' ? await java.trySetCount(1) : await node.trySetCount(1)).toBe(true);
+      expect(await givingUp((waitMs) => node.await({ waitMs }))).toBe(false);
+      expect(await givingUp((waitMs) => java.await({ waitMs }))).toBe(false);
+    });
   });
 
-  it('a latch that Node deletes opens for both; it can be set anew by either', async () => {
+  it('a latch that Node deletes opens for both; either side can set it again', async () => {
     const name = randomName('interop');
     const java = theirs(name);
     await java.trySetCount(2);

@@ -60,7 +60,7 @@ export function describeCrashes(interop: Interop): void {
   const queued = (name: string) => interop.place.command(name, 'LLEN', fairQueueKey(name));
 
   describe('crashes', () => {
-    it('the JVM is killed: Node gets every lock it held', async () => {
+    it('the JVM is killed: Node gets every lock that the JVM held', async () => {
       const victim = await interop.startJava({ watchdogMs: WATCHDOG_MS });
       const all = losses(kinds);
       await Promise.all(all.map(({ held, name }) => javaLockOf(victim, held, name).lock()));
@@ -71,7 +71,7 @@ export function describeCrashes(interop: Interop): void {
       for (const hold of await Promise.all(waiting)) expect(await hold.unlock()).toBe(true);
     });
 
-    it('a Node process is killed: Java gets every lock it held', async () => {
+    it('a Node process is killed: Java gets every lock that the process held', async () => {
       const all = losses(kindsThatNoticeTheEnd(interop.version));
       const victim = await nodeThatHolds(interop, { holds: all.map(({ held, name }) => [held.java, name]) });
       const locks = all.map(({ wanted, name }) => javaLockOf(interop.java, wanted, name));
@@ -83,7 +83,7 @@ export function describeCrashes(interop: Interop): void {
       await Promise.all(locks.map((lock) => lock.unlock()));
     });
 
-    it('the JVM is killed in a fair queue: those behind it get their turn', async () => {
+    it('the JVM is killed in a fair queue: the waiters behind it get their turn', async () => {
       const { place } = interop;
       const victim = await interop.startJava();
       const name = `{${randomName('tag')}}:interop`;
@@ -107,7 +107,7 @@ export function describeCrashes(interop: Interop): void {
       expect(await queued(name)).toBe(0);
     });
 
-    it('a Node process is killed in a fair queue: those behind it get their turn', async () => {
+    it('a Node process is killed in a fair queue: the waiters behind it get their turn', async () => {
       const name = randomName('interop');
       const behind = javaLock(interop.java, 'fair', name);
       const ours = interop.node.getFairLock(name);
@@ -127,7 +127,7 @@ export function describeCrashes(interop: Interop): void {
       expect(await queued(name)).toBe(0);
     });
 
-    it('the JVM is killed with leased permits: they come back to Node', async () => {
+    it('the JVM is killed with leased permits: Node gets the permits', async () => {
       const victim = await interop.startJava();
       const name = randomName('interop');
       const permits = interop.node.getPermitExpirableSemaphore(name);

@@ -13,11 +13,11 @@ const LEASE = { leaseMs: LEASE_MS };
 const LONG_WAIT = { waitMs: LEASE_MS / 2 };
 
 export function describeDifferences(interop: Interop): void {
-  describe('what is different', () => {
-    it("Java's spin unlock tells nobody: a Node waiter at the same key finds out by asking", () =>
+  describe('differences', () => {
+    it("Java's spin unlock sends no message: a Node waiter at the same key gets the lock at its poll", () =>
       expectFoundByAsking(interop, 'spin'));
 
-    it("Node's spin unlock does tell: a Java waiter at the same key is woken", async () => {
+    it("Node's spin unlock sends a message: a Java waiter at the same key is woken", async () => {
       const name = randomName('interop');
       const theirs = javaLock(interop.java, 'lock', name);
       const hold = await interop.node.getSpinLock(name).lock(LEASE);
@@ -27,7 +27,7 @@ export function describeDifferences(interop: Interop): void {
       expect(await waiting).toBe(true);
     });
 
-    it('Java turns from writing to reading and tells nobody: a Node reader finds out by asking', async () => {
+    it("Java's downgrade sends no message: a Node reader gets the lock at its poll", async () => {
       const name = randomName('interop');
       const heard = await interop.place.hear(readWriteChannel(name));
       const theirWriter = javaLock(interop.java, 'write', name);
@@ -44,7 +44,7 @@ export function describeDifferences(interop: Interop): void {
       expect(await hold.unlock()).toBe(true);
     });
 
-    it('a latch that Java deletes opens for Node only: Java sleeps on until it is opened anew', async () => {
+    it('a latch that Java deletes opens for Node only: Java sleeps until the latch is opened again', async () => {
       const name = randomName('interop');
       const [waiter, other] = [1, 2].map(() => new JavaLatch(interop.java, 'latch', [name])) as [
         JavaLatch,
@@ -65,7 +65,7 @@ export function describeDifferences(interop: Interop): void {
       expect(await theirWait).toBe(true);
     });
 
-    it('readers of Java do not stand back for a writer of Node that is preferred', async () => {
+    it('readers of Java do not wait for a preferred writer of Node', async () => {
       const name = randomName('interop');
       const [first, second] = [javaLock(interop.java, 'read', name), javaLock(interop.java, 'read', name)];
       await first.lock(LEASE);

@@ -13,7 +13,7 @@ export function describeExclusion(interop: Interop): void {
     const leftOf = (name: string) => (keeps === undefined ? [] : [keeps(name)]);
 
     describe.each(ALL_NAMES)('under %s', (_title, makeName) => {
-      it('Java holds it: Node is kept out until Java unlocks', async () => {
+      it('Java holds the lock: Node waits until Java unlocks', async () => {
         const { node, java, place } = interop;
         const name = makeName();
         const theirs = javaLock(java, javaKind, name);
@@ -35,7 +35,7 @@ export function describeExclusion(interop: Interop): void {
         expect(await hold?.unlock()).toBe(true);
       });
 
-      it('Node holds it: Java is kept out until Node unlocks', async () => {
+      it('Node holds the lock: Java waits until Node unlocks', async () => {
         const { node, java } = interop;
         const name = makeName();
         const theirs = javaLock(java, javaKind, name);

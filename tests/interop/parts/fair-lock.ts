@@ -52,7 +52,7 @@ export function describeFairLock(interop: Interop): void {
         ['Node', 'Node', 'Java'],
         ['Java', 'Java', 'Node'],
         ['Java', 'Node', 'Java'],
-      ])('held by %s, then %s and %s in turns: served as they came', async (holder, even, odd) => {
+      ])('held by %s, then %s and %s in turns: served in order', async (holder, even, odd) => {
         const name = makeName();
         const giveBack = await take(holder, name);
         const came: string[] = [];
@@ -78,7 +78,7 @@ export function describeFairLock(interop: Interop): void {
         expect(await keysOf(interop, name)).toEqual([]);
       });
 
-      it('who gives up leaves the queue, and nobody behind loses a place', async () => {
+      it('a waiter that gives up leaves the queue, and no waiter behind loses its place', async () => {
         const { node, java } = interop;
         const name = makeName();
         const ours = node.getFairLock(name);
@@ -110,7 +110,7 @@ export function describeFairLock(interop: Interop): void {
         expect(await keysOf(interop, name)).toEqual([]);
       });
 
-      it('nobody who does not wait overtakes those who do', async () => {
+      it('a caller that does not wait does not overtake waiters', async () => {
         const { node, java, place } = interop;
         const name = makeName();
         const ours = node.getFairLock(name);

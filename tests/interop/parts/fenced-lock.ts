@@ -14,7 +14,7 @@ function expectRising(tokens: readonly number[]): void {
 
 export function describeFencedLock(interop: Interop): void {
   describe.each(PLAIN_AND_BRACED)('fencing tokens under %s', (_title, makeName) => {
-    it('rise from hold to hold, whoever holds, and both read the same', async () => {
+    it('rise from hold to hold in both languages, and both read the same token', async () => {
       const name = makeName();
       const theirs = new JavaFencedLock(interop.java, 'fenced', [name]);
       const ours = interop.node.getFencedLock(name);

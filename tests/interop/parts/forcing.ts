@@ -11,7 +11,7 @@ const LEASE = { leaseMs: LEASE_MS };
 export function describeForcing(interop: Interop): void {
   describe.each(kindsOf(interop.version))('forcing %s open', (_title, kind) => {
     describe.each(PLAIN_AND_BRACED)('under %s', (_style, makeName) => {
-      it("Java forces Node's open: a Node waiter comes in, the old hold is lost", () =>
+      it("Java forces Node's lock open: a Node waiter gets it, and the old hold is lost", () =>
         expectWokenByMessage(async () => {
           const { java, node } = interop;
           const name = makeName();
@@ -29,7 +29,7 @@ export function describeForcing(interop: Interop): void {
           return tookMs;
         }, kind));
 
-      it("Node forces Java's open: a Java waiter comes in, the old holder cannot unlock", () =>
+      it("Node forces Java's lock open: a Java waiter gets it, and the old holder cannot unlock", () =>
         expectWokenByMessage(async () => {
           const { java, node } = interop;
           const name = makeName();

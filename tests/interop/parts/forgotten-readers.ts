@@ -15,7 +15,7 @@ const AT_ONCE = { waitMs: 0, leaseMs: LEASE_MS };
 
 export function describeForgottenReaders(interop: Interop): void {
   it.each<['Java' | 'Node']>([['Java'], ['Node']])(
-    'a reader of this version that entered twice is forgotten when another, of %s, leaves: a writer comes in',
+    'a reader of this version that entered twice is forgotten when a reader of %s leaves: a writer gets the lock',
     async (language) => {
       const name = randomName('interop');
       const alive = await interop.startJava({ watchdogMs: WATCHDOG_MS });

@@ -26,7 +26,7 @@ const LOOK_EVERY_MS = 50;
 export function describeLasting(interop: Interop): void {
   const kinds = kindsOf(interop.version).map(([, kind]) => kind);
 
-  it('a lease that ends in Java lets a Node waiter in, for every kind', async () => {
+  it('a lease that ends in Java gives a Node waiter the lock, for every kind', async () => {
     const { java, node } = interop;
     await forEachOf([...kinds, MULTI], async (kind, makeName) => {
       const name = makeName();
@@ -38,7 +38,7 @@ export function describeLasting(interop: Interop): void {
     });
   });
 
-  it('a lease that ends in Node lets a Java waiter in, for every kind', async () => {
+  it('a lease that ends in Node gives a Java waiter the lock, for every kind', async () => {
     const { java, node } = interop;
     await forEachOf([...kindsThatNoticeTheEnd(interop.version), MULTI], async (kind, makeName) => {
       const name = makeName();
@@ -51,7 +51,7 @@ export function describeLasting(interop: Interop): void {
     });
   });
 
-  it('watchdogs of both languages keep every kind past its time, each against the other', async () => {
+  it('watchdogs of both languages keep every kind past its lease, against the other language', async () => {
     const java = await interop.startJava({ watchdogMs: WATCHDOG_MS });
     const node = await interop.openNode({ watchdogMs: WATCHDOG_MS });
     await forEachOf([...kinds, MULTI], async (kind, makeName) => {
@@ -69,7 +69,7 @@ export function describeLasting(interop: Interop): void {
     });
   });
 
-  it("Java forces a lock open that Node's watchdog renews: Node is told, for every kind", async () => {
+  it("Java forces a lock open that Node's watchdog renews: Node's signal aborts, for every kind", async () => {
     const node = await interop.openNode({ watchdogMs: WATCHDOG_MS });
     // Redisson cannot force a multi lock open.
     await forEachOf([...kinds, READ], async (kind, makeName) => {

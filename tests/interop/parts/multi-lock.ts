@@ -45,7 +45,7 @@ export function describeMultiLock(interop: Interop): void {
         expect(await hold?.unlock()).toBe(true);
       });
 
-      it('that cannot have all leaves none taken', async () => {
+      it('that cannot take all locks keeps none', async () => {
         const names = two();
         const [first, second] = names;
         const theirs = javaLock(interop.java, 'lock', second);
@@ -59,7 +59,7 @@ export function describeMultiLock(interop: Interop): void {
         await hold.unlock();
       });
 
-      it('of Node wakes Java when it is unlocked, and one of Java wakes Node', () =>
+      it('of Node wakes Java when it is unlocked, and a multi lock of Java wakes Node', () =>
         expectWokenByMessage(async () => {
           const names = two();
           const theirs = javaMultiLock(interop.java, names);
@@ -74,7 +74,7 @@ export function describeMultiLock(interop: Interop): void {
           return Math.max(javaMs, nodeMs);
         }));
 
-      it("Node forces Java's open: a Java waiter comes in, the old holder cannot unlock", () =>
+      it("Node forces Java's lock open: a Java waiter gets it, and the old holder cannot unlock", () =>
         expectWokenByMessage(async () => {
           const names = two();
           const [holder, waiter] = [javaMultiLock(interop.java, names), javaMultiLock(interop.java, names)];
@@ -90,7 +90,7 @@ export function describeMultiLock(interop: Interop): void {
           return tookMs;
         }));
 
-      it('Java cannot force one open as a whole; one lock of it is enough to end the hold of Node', async () => {
+      it('Java cannot force a multi lock open; forcing one member ends the hold of Node', async () => {
         const names = two();
         const hold = await ourMulti(names, await interop.openNode({ watchdogMs: WATCHDOG_MS })).lock();
         const theirs = javaMultiLock(interop.java, names);

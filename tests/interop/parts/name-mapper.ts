@@ -35,7 +35,7 @@ export function describeNameMapper(interop: Interop): void {
   }
 
   describe('a name mapper in both languages', () => {
-    it('every kind of lock excludes under the mapped name', async () => {
+    it('every kind of lock excludes the other language under the mapped name', async () => {
       const java = await interop.startJava({ namePrefix: PREFIX });
       const node = await interop.openNode({ mapName });
       const kinds = kindsOf(interop.version).map(([, kind]) => kind);
@@ -53,7 +53,7 @@ export function describeNameMapper(interop: Interop): void {
     });
 
     if (habits.mapsReadWriteNamesTwice) {
-      it('this version maps the name of a read/write lock twice: another lock than that of Node', async () => {
+      it('this version maps the name of a read/write lock twice: its lock is not that of Node', async () => {
         const java = await interop.startJava({ namePrefix: PREFIX });
         const name = randomName('interop');
         expect(await javaLock(java, 'write', name).tryLock(AT_ONCE)).toBe(true);
@@ -63,7 +63,7 @@ export function describeNameMapper(interop: Interop): void {
     }
 
     if (!habits.mapsFairQueues) {
-      it('this version queues for a fair lock under the name that is not mapped: no common queue', async () => {
+      it('this version queues for a fair lock under the unmapped name: there is no common queue', async () => {
         const java = await interop.startJava({ namePrefix: PREFIX });
         const name = randomName('interop');
         const { before, theirs, theirTurn } = await queuesOf(java, name, name);
@@ -80,7 +80,7 @@ export function describeNameMapper(interop: Interop): void {
         expect(await theirTurn).toBe(true);
       });
     } else {
-      it('the fair queue is one under the mapped name', async () => {
+      it('both languages share one fair queue under the mapped name', async () => {
         const java = await interop.startJava({ namePrefix: PREFIX });
         const name = randomName('interop');
         const { before, theirTurn } = await queuesOf(java, mapName(name), name);

@@ -26,7 +26,7 @@ export function describeOldPermits(interop: Interop): void {
   const ours = (name: string) => interop.node.getPermitExpirableSemaphore(name);
 
   describe('permits of this version', () => {
-    it('are of one stock with those of Node, and leases that end bring them back to either', async () => {
+    it('share one stock with those of Node, and permits whose lease ends are free for both', async () => {
       const name = randomName('interop');
       const [java, node] = [theirs(name), ours(name)];
       expect(await java.trySetPermits(2)).toBe(true);
@@ -41,7 +41,7 @@ export function describeOldPermits(interop: Interop): void {
       expect(await node.tryAcquire()).toBeNull();
     });
 
-    it('are given back by those who took them, which wakes the other language', () =>
+    it('are released by the language that took them, which wakes the other language', () =>
       expectWokenByMessage(async () => {
         const name = randomName('interop');
         const [java, node] = [theirs(name), ours(name)];
@@ -90,7 +90,7 @@ export function describeOldRates(interop: Interop): void {
   const ours = (name: string) => interop.node.getRateLimiter(name);
 
   describe('a rate of this version', () => {
-    it('counts what both took while it is within the interval', async () => {
+    it('counts the permits of both while they are within the interval', async () => {
       const name = randomName('interop');
       const [java, node] = [theirs(name), ours(name)];
       await java.trySetRate('OVERALL', 5, LONG_MS);
@@ -101,7 +101,7 @@ export function describeOldRates(interop: Interop): void {
       expect(await java.tryAcquire()).toBe(false);
     });
 
-    it('is full again for Node when what Java took is past', async () => {
+    it("is full again for Node when the interval of Java's permits has ended", async () => {
       const name = randomName('interop');
       const [java, node] = [theirs(name), ours(name)];
       await java.trySetRate('OVERALL', 3, INTERVAL_MS);
@@ -111,7 +111,7 @@ export function describeOldRates(interop: Interop): void {
       expect(await node.tryAcquire()).toBe(false);
     });
 
-    it('is broken for Java when what Node took is past, until Node takes something and clears up', async () => {
+    it("is broken for Java when the interval of Node's permits has ended, until Node takes a permit and cleans up", async () => {
       const name = randomName('interop');
       const [java, node] = [theirs(name), ours(name)];
       await java.trySetRate('OVERALL', 3, INTERVAL_MS);

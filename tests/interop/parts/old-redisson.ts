@@ -16,7 +16,7 @@ const LATER_MS = 1_000;
 
 /** What each old version has not. */
 export function describeMissing(interop: Interop): void {
-  describe('what this version lacks', () => {
+  describe('missing in this version', () => {
     it.each(kindsMissingIn(interop.version))('%s', async (_title, { java }) => {
       const theirs = javaLock(interop.java, java, randomName('interop'));
       await expect(theirs.tryLock()).rejects.toThrow(UnsupportedError);
@@ -31,7 +31,7 @@ export function describeMissing(interop: Interop): void {
 
 /** Before 3.52. */
 export function describeMissingRateRelease(interop: Interop): void {
-  it('this version cannot hand back permits of a rate limiter', async () => {
+  it('this version cannot release permits of a rate limiter', async () => {
     const theirs = new JavaRateLimiter(interop.java, 'rate', [randomName('interop')]);
     await expect(theirs.release(1)).rejects.toThrow(UnsupportedError);
   });
@@ -49,7 +49,7 @@ export function describeMissingManyPermits(interop: Interop): void {
 
 /** Before 3.32. */
 export function describeOldFairWaiters(interop: Interop): void {
-  it('a fair waiter of this version behind a renewed holder that died sleeps until somebody calls it', async () => {
+  it('a fair waiter of this version behind a renewed holder that died sleeps until another client wakes it', async () => {
     const { java, node, place } = interop;
     const name = randomName('interop');
     const victim = await interop.startJava({ watchdogMs: WATCHDOG_MS });

@@ -30,7 +30,7 @@ export function describePermitSemaphore(interop: Interop): void {
   const ours = (name: string) => interop.node.getPermitExpirableSemaphore(name);
 
   describe.each(PLAIN_AND_BRACED)('a permit-expirable semaphore under %s', (_title, makeName) => {
-    it('is one stock: set once, empty for both, each permit with an id of its own', async () => {
+    it('is one stock: set once, empty for both, with an id for each permit', async () => {
       const name = makeName();
       const [java, node] = [theirs(name), ours(name)];
       expect(await node.trySetPermits(2)).toBe(true);
@@ -72,7 +72,7 @@ export function describePermitSemaphore(interop: Interop): void {
         return tookMs;
       }));
 
-    it('leases that end give the permits back to the other language', async () => {
+    it('permits whose lease ends are free for the other language', async () => {
       const name = makeName();
       await theirs(name).trySetPermits(1);
       const [id] = await theirs(name).acquire(SHORT_LEASE);
@@ -86,7 +86,7 @@ export function describePermitSemaphore(interop: Interop): void {
       expect(await theirs(name).available()).toBe(1);
     });
 
-    it('leases are prolonged from the other language', async () => {
+    it('leases are extended from the other language', async () => {
       const name = makeName();
       await theirs(name).trySetPermits(2);
       const [id] = await theirs(name).acquire(LEASE);
@@ -102,7 +102,7 @@ export function describePermitSemaphore(interop: Interop): void {
   describe('a permit-expirable semaphore', () => {
     const make = () => randomName('interop');
 
-    it('permits without an end stay until somebody releases them', async () => {
+    it('permits without a lease stay until they are released', async () => {
       const name = make();
       await ours(name).trySetPermits(2);
       const [id] = await theirs(name).acquire();
@@ -117,7 +117,7 @@ export function describePermitSemaphore(interop: Interop): void {
       expect(await ours(name).tryRelease(id)).toBe(true);
     });
 
-    it('a permit that Node renews is taken away by Java: Node is told', async () => {
+    it("a permit that Node renews is released by Java: Node's signal aborts", async () => {
       const name = make();
       const node = await interop.openNode({ watchdogMs: WATCHDOG_MS });
       const permits = node.getPermitExpirableSemaphore(name);
@@ -129,7 +129,7 @@ export function describePermitSemaphore(interop: Interop): void {
       expect(await permits.availablePermits()).toBe(1);
     });
 
-    it('a permit that Node renews keeps Java out past its time, until the process of Node is killed', async () => {
+    it('a permit that Node renews keeps Java out past its lease, until the process of Node is killed', async () => {
       const name = make();
       const java = theirs(name);
       await java.trySetPermits(1);
@@ -153,7 +153,7 @@ export function describePermitSemaphore(interop: Interop): void {
       expect(await ours(name).availablePermits()).toBe(1);
     });
 
-    it('permits that are added by one side are there for the other', async () => {
+    it('permits that one side adds are free for the other', async () => {
       const name = make();
       await ours(name).trySetPermits(1);
       await theirs(name).addPermits(2);

@@ -57,7 +57,7 @@ export function describeRateLimiter(interop: Interop): void {
   });
 
   describe('a rate limiter', () => {
-    it('each side waits until what the other took is out of the interval', async () => {
+    it("each side waits until the interval of the other's permits has ended", async () => {
       const name = randomName('interop');
       const node = ours(name);
       await node.trySetRate({ mode: 'overall', rate: 300, intervalMs: INTERVAL_MS });
@@ -125,7 +125,7 @@ export function describeRateLimiter(interop: Interop): void {
 
 /** Since 3.52. */
 export function describeRateRelease(interop: Interop): void {
-  it('permits of a rate limiter that one side hands back are there for the other', async () => {
+  it('permits of a rate limiter that one side releases are free for the other', async () => {
     const name = randomName('interop');
     const theirs = new JavaRateLimiter(interop.java, 'rate', [name]);
     const ours = interop.node.getRateLimiter(name);

@@ -62,38 +62,40 @@ export function describeReadWriteLock(interop: Interop): void {
 
   describe('the read/write lock', () => {
     describe.each(PLAIN_AND_BRACED)('under %s', (_title, makeName) => {
-      it.each(PAIRS)('readers of both share; the last out, of %s, lets a writer of %s in', (last, language) =>
-        expectWokenByMessage(async () => {
-          const name = makeName();
-          const theirReaders: [JavaLock, JavaLock] = [reader(name), reader(name)];
-          const ourReaders: Hold[] = [];
-          for (const each of theirReaders) {
-            await each.lock(LEASE);
-            ourReaders.push(await ours(name).readLock().lock(LEASE));
-          }
-          await expectNoWriterGetsIn(name);
-          expect([await reader(name).isLocked(), await writer(name).isLocked()]).toEqual([true, false]);
-          expect(await ours(name).readLock().isLocked()).toBe(true);
-          expect(await ours(name).writeLock().isLocked()).toBe(false);
-          const { granted, leave } = await waitToWrite(language, name);
-          const leaves = [
-            ...theirReaders.map((each) => () => each.unlock()),
-            ...ourReaders.map((hold) => () => hold.unlock()),
-          ];
-          if (last === 'Java') leaves.reverse();
-          const lastLeaves = leaves.pop() as () => Promise<boolean>;
-          for (const each of leaves) expect(await each()).toBe(true);
-          expect(await isPending(interop, granted, name)).toBe(true);
-          expect(await interop.place.command(name, 'PTTL', name)).toBeGreaterThan(LEASE_MS / 2);
-          const tookMs = await wakeUpMs(lastLeaves, granted);
-          await leave();
-          expect(await keysOf(interop, name)).toEqual([]);
-          return tookMs;
-        }),
+      it.each(PAIRS)(
+        'readers of both share the lock; after the last reader, of %s, a writer of %s gets it',
+        (last, language) =>
+          expectWokenByMessage(async () => {
+            const name = makeName();
+            const theirReaders: [JavaLock, JavaLock] = [reader(name), reader(name)];
+            const ourReaders: Hold[] = [];
+            for (const each of theirReaders) {
+              await each.lock(LEASE);
+              ourReaders.push(await ours(name).readLock().lock(LEASE));
+            }
+            await expectNoWriterGetsIn(name);
+            expect([await reader(name).isLocked(), await writer(name).isLocked()]).toEqual([true, false]);
+            expect(await ours(name).readLock().isLocked()).toBe(true);
+            expect(await ours(name).writeLock().isLocked()).toBe(false);
+            const { granted, leave } = await waitToWrite(language, name);
+            const leaves = [
+              ...theirReaders.map((each) => () => each.unlock()),
+              ...ourReaders.map((hold) => () => hold.unlock()),
+            ];
+            if (last === 'Java') leaves.reverse();
+            const lastLeaves = leaves.pop() as () => Promise<boolean>;
+            for (const each of leaves) expect(await each()).toBe(true);
+            expect(await isPending(interop, granted, name)).toBe(true);
+            expect(await interop.place.command(name, 'PTTL', name)).toBeGreaterThan(LEASE_MS / 2);
+            const tookMs = await wakeUpMs(lastLeaves, granted);
+            await leave();
+            expect(await keysOf(interop, name)).toEqual([]);
+            return tookMs;
+          }),
       );
 
       it.each<[Language]>([['Java'], ['Node']])(
-        'a writer of %s lets waiting readers of both in at once',
+        'after a writer of %s, waiting readers of both get the lock at once',
         (language) =>
           expectWokenByMessage(async () => {
             const name = makeName();
@@ -118,7 +120,7 @@ export function describeReadWriteLock(interop: Interop): void {
           }),
       );
 
-      it('Node turns from writing to reading: readers of Java come in, writers do not', () =>
+      it('Node downgrades: readers of Java get the lock, writers do not', () =>
         expectWokenByMessage(async () => {
           const name = makeName();
           const owner = interop.node.owner();
@@ -143,7 +145,7 @@ export function describeReadWriteLock(interop: Interop): void {
           return tookMs;
         }));
 
-      it('Java turns from writing to reading: readers of Node may come in, writers may not', async () => {
+      it('Java downgrades: readers of Node can get the lock, writers cannot', async () => {
         const name = makeName();
         const theirWriter = writer(name);
         const theirReader = reader(name, theirWriter.thread);
@@ -161,7 +163,7 @@ export function describeReadWriteLock(interop: Interop): void {
       });
     });
 
-    it('a reader who leaves takes nothing from those who stay, who may have entered twice', async () => {
+    it('a reader that leaves does not affect other readers, even those that entered twice', async () => {
       const name = randomName('interop');
       const theirs = reader(name);
       const owner = interop.node.owner();
@@ -196,7 +198,7 @@ export function describeReadWriteLock(interop: Interop): void {
       expect(await writing.unlock()).toBe(true);
     });
 
-    it('is forced open only in the mode it is in, by either language', async () => {
+    it('is forced open only in its present mode, by either language', async () => {
       const name = randomName('interop');
       const reading = await ours(name).readLock().lock(LEASE);
       expect(await writer(name).forceUnlock()).toBe(false);

@@ -68,7 +68,7 @@ export function describeReadWriteTime(interop: Interop): void {
   describe('a read/write lock and time', () => {
     describe.each(PLAIN_AND_BRACED)('under %s', (_title, makeName) => {
       it.each(MEETINGS)(
-        'a %s of %s keeps a %s of %s out whose wait ends, and lets one in whose wait does not',
+        'a %s of %s makes a %s of %s time out, and another that waits longer gets the lock afterwards',
         async (holding, holder, wanting, waiter) => {
           const busy = makeName();
           await take(holding, holder, busy);
@@ -87,7 +87,7 @@ export function describeReadWriteTime(interop: Interop): void {
     });
 
     it.each(MEETINGS)(
-      'the lease of a %s of %s ends: a %s of %s who waits comes in',
+      'the lease of a %s of %s ends: a waiting %s of %s gets the lock',
       async (holding, holder, wanting, waiter) => {
         const passOn = async (name: string) => {
           const expectLost = await takeForShort(holding, holder, name);

@@ -27,7 +27,7 @@ export function describeReadWriteWatchdogs(interop: Interop): void {
   }
 
   describe('readers that a watchdog renews', () => {
-    it('of Java keep writers out past their time: with one lock, with several, with one entered twice', async () => {
+    it('of Java keep writers out past their lease: with one lock, with several, with one entered twice', async () => {
       const [alone, together] = await Promise.all([startJava(), startJava()]);
       const names = [1, 2, 3, 4].map(() => randomName('interop')) as [string, string, string, string];
       const [single, first, second, twice] = names;
@@ -40,7 +40,7 @@ export function describeReadWriteWatchdogs(interop: Interop): void {
       for (const name of names) await expectNoWriterGetsIn(name);
     });
 
-    it('of Node keep their time beside readers of Java that leave, renew, and die', async () => {
+    it('of Node keep their lease beside readers of Java that leave, renew and die', async () => {
       const [java, node] = await Promise.all([startJava(), openNode()]);
       const names = [1, 2, 3].map(() => randomName('interop')) as [string, string, string];
       const [leased, renewed, left] = names;

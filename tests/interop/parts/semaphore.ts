@@ -62,7 +62,7 @@ export function describeSemaphore(interop: Interop): void {
         return wakeUpMs(() => ours(name).release(), waiting);
       }));
 
-    it('setting the permits wakes who waits for them, in both directions', () =>
+    it('setting the permits wakes waiters, in both directions', () =>
       expectWokenByMessage(async () => {
         const [first, second] = [makeName(), makeName()];
         const java = theirs(first);
@@ -94,7 +94,7 @@ export function describeSemaphore(interop: Interop): void {
         return Math.max(javaMs, nodeMs);
       }));
 
-    it('permits added by either side serve waiters of both, who want one or two', async () => {
+    it('permits added by either side serve waiters of both for one or two permits', async () => {
       for (const adder of ['Java', 'Node'] as const) {
         const name = make();
         const [one, two] = [theirs(name), theirs(name)];
@@ -109,7 +109,7 @@ export function describeSemaphore(interop: Interop): void {
       }
     });
 
-    it('who wants three waits until the other side has released three, one by one', async () => {
+    it('a waiter for three permits waits until the other side has released three, one by one', async () => {
       const name = make();
       const java = theirs(name);
       await ours(name).trySetPermits(0);
@@ -161,7 +161,7 @@ export function describeSemaphore(interop: Interop): void {
     }
 
     it.each<['Java' | 'Node']>([['Java'], ['Node']])(
-      'the permit of a process of %s that is killed stays taken for both, until somebody gives it back',
+      'the permit of a killed process of %s stays taken for both until it is released',
       async (language) => {
         const name = make();
         const [java, node] = [theirs(name), ours(name)];
@@ -183,7 +183,7 @@ export function describeSemaphore(interop: Interop): void {
 
 /** Since 4.0. */
 export function describeReleaseIfExists(interop: Interop): void {
-  it('a semaphore is released by either side only if it is there', async () => {
+  it('a semaphore is released by either side only if it exists', async () => {
     const name = randomName('interop');
     const theirs = new JavaSemaphore(interop.java, 'semaphore', [name]);
     const ours = interop.node.getSemaphore(name);

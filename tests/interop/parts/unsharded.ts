@@ -37,10 +37,10 @@ export function describeChannelsApart(interop: Interop): void {
   }
 
   describe('with sharded channels in Node only', () => {
-    it("Java's unlock is not heard by Node, which finds out by asking", () =>
+    it("Java's unlock does not wake Node, which gets the lock at its poll", () =>
       expectFoundByAsking(interop, 'lock'));
 
-    it("Node's unlock is not heard by Java, which sleeps until the lease that it saw is over", async () => {
+    it("Node's unlock does not wake Java, which sleeps until the lease it saw ends", async () => {
       const name = randomName('interop');
       const theirs = javaLock(interop.java, 'lock', name);
       const lockedAt = performance.now();
@@ -53,7 +53,7 @@ export function describeChannelsApart(interop: Interop): void {
       await theirs.unlock();
     });
 
-    it("Node's release of a semaphore is not heard by Java, which sleeps on until Java releases", async () => {
+    it("Node's release of a semaphore does not wake Java, which sleeps until Java releases", async () => {
       const name = randomName('interop');
       const java = theirSemaphore(name);
       const node = interop.node.getSemaphore(name);

@@ -38,7 +38,7 @@ export function describeWaking(interop: Interop): void {
         }, kind));
     });
 
-    it('wakes who waits for a limited time only', async () => {
+    it('also wakes waiters with a time limit', async () => {
       await expectWokenByMessage(async () => {
         const name = randomName('interop');
         const theirs = javaLock(interop.java, kind.java, name);

@@ -108,7 +108,7 @@ export function describeExclusiveLock(
   });
 
   describe(`${folder}/release`, () => {
-    it('says lost, announces nothing and leaves alone what is not its owner’s', async () => {
+    it('answers lost, announces nothing and does not change a key of another owner', async () => {
       const [name, other] = [bench.name(), bench.name()];
       await acquire(name, 'c:2');
       const heard = await bench.listenTo(channelOf(name));
@@ -126,7 +126,7 @@ export function describeExclusiveLock(
   });
 
   describe(`${folder}/force-release`, () => {
-    it('leaves everybody else alone, and tells nobody of nothing', async () => {
+    it('does not change other holds, and announces nothing', async () => {
       const name = bench.name();
       await acquire(name, 'c:2');
       const heard = await bench.listenTo(channelOf(name));
@@ -136,7 +136,7 @@ export function describeExclusiveLock(
     });
 
     it.each(['ended', 'found gone'])(
-      'repeated, does not end the next hold of one that it %s',
+      'repeated, does not end the next hold of an owner that it %s',
       async (how) => {
         const name = bench.name();
         if (how === 'ended') await acquire(name, 'java:7');
@@ -190,7 +190,7 @@ export function describeExclusiveLock(
   });
 
   describeWithProcess('a server without memory to spare', () => {
-    it('refuses to grant, and lets go of everything', async () => {
+    it('refuses to grant, and releases everything', async () => {
       const server = await ownServer({ args: ['--maxmemory-policy', 'noeviction'] });
       const connection = await openRaw(server.host, server.port);
       await acquire('kept', 'c:1', 60_000, connection);
@@ -215,7 +215,7 @@ export function describeExclusiveLock(
   });
 
   describeWithProcess('a user without permission to publish', () => {
-    it('can release; the server just did not take the announcement', async () => {
+    it('can release; only the announcement is refused', async () => {
       const { server, connection } = await openMute();
       const [admin, listener] = [
         await openRaw(server.host, server.port),

@@ -57,7 +57,7 @@ export function describeReclaim(
       };
     }
 
-    it('gives a forgotten hold back within the grace, with its lease, and again the same', async () => {
+    it('reclaims a forgotten hold within the grace, with its lease, also when repeated', async () => {
       const terms = set(RUNNING_GRACE_MS);
       expect(await reclaim(terms)).toEqual({ status: 'held' });
       expect(await isHeldBy(terms.name, 'c:1')).toBe(true);
@@ -66,21 +66,21 @@ export function describeReclaim(
       expectRunning(await bench.pttl(terms.name), 90_000);
     });
 
-    it('gives nothing back once the grace is over', async () => {
+    it('reclaims nothing once the grace has ended', async () => {
       const terms = set(PAST_GRACE_MS);
       await whenSettled(bench);
       expect(await reclaim(terms)).toEqual({ status: 'lost' });
       expect(await bench.exists(terms.name)).toBe(false);
     });
 
-    it('gives nothing back to an owner that has ended', async () => {
+    it('reclaims nothing for an owner that has ended', async () => {
       const terms = set(RUNNING_GRACE_MS);
       await bench.command('SET', terms.ended, 'lost', 'PX', 60_000);
       expect(await reclaim(terms)).toEqual({ status: 'lost' });
       expect(await bench.exists(terms.name)).toBe(false);
     });
 
-    it("leaves another's hold alone and says so", async () => {
+    it("does not change another owner's hold, and reports it", async () => {
       const terms = set(RUNNING_GRACE_MS);
       await plantOther(terms.name);
       expect(await reclaim(terms)).toEqual({ status: 'taken' });
@@ -88,7 +88,7 @@ export function describeReclaim(
       expect(await bench.exists(terms.name)).toBe(true);
     });
 
-    it('confirms a hold that is there, whatever the grace', async () => {
+    it('confirms a present hold, whatever the grace', async () => {
       const terms = set(RUNNING_GRACE_MS);
       await reclaim(terms);
       expect(await reclaim({ ...terms, graceMs: PAST_GRACE_MS })).toEqual({ status: 'held' });

@@ -20,12 +20,12 @@ describe('a server of the user', () => {
     expect(() => parseServerUrl(url)).toThrow(why);
   });
 
-  it('is this machine by its form only', () => {
+  it('counts as this machine only by its form', () => {
     for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) expect(isLoopback(host)).toBe(true);
     for (const host of ['10.0.0.1', '127.evil.example', 'redis', '::2']) expect(isLoopback(host)).toBe(false);
   });
 
-  it('is touched only when it is here, empty and alone', () => {
+  it('is used only if it is local, empty and without replicas', () => {
     expect(reasonToSpare(at('127.0.0.1'), EMPTY)).toBeUndefined();
     expect(reasonToSpare(at('10.0.0.1'), EMPTY)).toContain('not this machine');
     expect(reasonToSpare(at('127.0.0.1'), { keys: 3, replicas: 0 })).toContain('3 keys');

@@ -42,7 +42,7 @@ describe('the plan of a run', () => {
     expect(cellsOf({ seed: '8' })).not.toEqual(cellsOf());
   });
 
-  it('has each fault by itself once, somewhere that it applies to; another seed puts it elsewhere', () => {
+  it('has each fault alone once, where it applies; another seed puts it elsewhere', () => {
     const names = namesOf();
     for (const { name, stages } of FAULTS) {
       const all = SERVERS.flatMap((server) => STAGES.map((stage) => ({ server, stage })));
@@ -57,20 +57,20 @@ describe('the plan of a run', () => {
     expect(new Set(places).size).toBeGreaterThan(2);
   });
 
-  it('shows without the guard what only the guard prevents', () => {
+  it('runs faults without the guard that only the guard can handle', () => {
     const plain = namesOf().filter((name) => name.includes('/plain/'));
     expect(plain.length).toBeGreaterThan(0);
     expect(plain.every((name) => name.endsWith('/restarted'))).toBe(true);
   });
 
-  it('lets a storm last until its faults are over, and strikes at least once', () => {
+  it('lets a storm last until its faults have ended, and strikes at least once', () => {
     const slow = cellsOf().find(({ name }) => name.endsWith('/slow'));
     expect(slow?.strikes).toHaveLength(1);
     expect(slow?.lastsMs).toBeGreaterThan(9_000);
     for (const { strikes } of cellsOf()) expect(strikes.length).toBeGreaterThan(0);
   });
 
-  it('mixes what keeps every promise, and asks only for locks where data is lost', () => {
+  it('mixes faults that keep every promise, and uses only locks where data is lost', () => {
     const mix = cellsOf().find(({ name }) => name === 'redis-7/one/guarded/mix');
     const losses = cellsOf().find(({ name }) => name === 'redis-7/one/guarded/mix-of-losses');
     const struck = (cell: typeof mix) => new Set(cell?.strikes.map((strike) => strike.fault.name));
@@ -81,7 +81,7 @@ describe('the plan of a run', () => {
     expect(losses?.visits).not.toContain('semaphore');
   });
 
-  it('makes do with one mix for each place, which the seed picks', () => {
+  it('limits a quick run to one mix for each place, which the seed picks', () => {
     const mixesOf = (seed: string) =>
       namesOf({ seed, singleMs: 0, isOneMixEnough: true }).filter((name) => name.startsWith('redis-7/one/'));
     const picked = ['1', '2', '3', '4', '5', '6', '7', '8'].map(mixesOf);
@@ -108,7 +108,7 @@ describe('the plan of a run', () => {
     ]);
   });
 
-  it('asks independent servers for red locks only', () => {
+  it('uses independent servers for red locks only', () => {
     for (const { name, visits } of cellsOf()) {
       expect(visits.includes('red'), name).toBe(name.includes('/masters/'));
     }

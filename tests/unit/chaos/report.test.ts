@@ -67,7 +67,7 @@ const run: RunSummary = {
 };
 
 describe('the report', () => {
-  it('adds up what was done and found', () => {
+  it('sums up the operations and findings', () => {
     const text = toMarkdown(makeReport(run));
     expect(text).toContain('| Operations checked | 1,200,000 |');
     expect(text).toContain('| Faults injected | 2 |');
@@ -77,11 +77,11 @@ describe('the report', () => {
     expect(text).toContain('| Longest time until a waiter took over | 12 ms |');
   });
 
-  it('tells where nothing is promised, and why, without breaking its table', () => {
+  it('lists where nothing is promised, and why, without breaking its table', () => {
     expect(toMarkdown(makeReport(run))).toContain('| a | 1 × overlap | It is gone \\| for all. |');
   });
 
-  it('lists every broken promise with its timeline, and what workers saw', () => {
+  it('lists every broken promise with its timeline, and the reports of workers', () => {
     const bad = {
       ...run,
       cells: [cell('a', { broken: [violation], timeline: 'a.html' })],

@@ -4,7 +4,7 @@ import { HeldPermit, HeldPermits } from '../../../src/counters/permit.ts';
 import type { PermitProtocol } from '../../../src/counters/permit-protocol.ts';
 import { Bench, HandDrivenProtocol, NotingRenewal } from '../support/bench.ts';
 
-it('is told its deadline while it is given back by its id, and not renewed', async () => {
+it('keeps its deadline while it is released by its id, and is not renewed', async () => {
   const { clock, runtime } = new Bench({ watchdogMs: 3_000 });
   const renewal = new NotingRenewal(clock);
   const protocol = new HandDrivenProtocol('a', renewal) as unknown as PermitProtocol;

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type SharedLook, SharedLooks } from '../../../src/counters/shared-look.ts';
 import { gate } from '../../behaviour/support/moments.ts';
 
-describe('Crowds', () => {
-  it('has a crowd while somebody is in it, however they leave', async () => {
+describe('SharedLook', () => {
+  it('has waiters until the last has left, in whatever way', async () => {
     const sharedLooks = new SharedLooks();
     const [first, second] = [gate(), gate()];
     const seen: SharedLook[] = [];
@@ -27,7 +27,7 @@ describe('Crowds', () => {
     await sharedLooks.among('a', async (sharedLook) => expect(sharedLook).not.toBe(seen[0]));
   });
 
-  it('serves those who had come before the look, and nobody after', async () => {
+  it('serves waiters that came before the look, and no later ones', async () => {
     const sharedLooks = new SharedLooks();
     await sharedLooks.among('a', async (sharedLook) => {
       const first = sharedLook.came;

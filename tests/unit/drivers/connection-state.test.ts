@@ -10,8 +10,8 @@ function setUp() {
 
 const reason = new Error('connect ECONNREFUSED');
 
-describe('Lifeline', () => {
-  it('rejects while opening with the first failure, drops once and tells nobody', async () => {
+describe('ConnectionState', () => {
+  it('rejects while opening with the first failure, drops once and reports nothing', async () => {
     const { connectionState, drop, onDown } = setUp();
     const opening = connectionState.open(new Promise(() => {}));
     connectionState.fail(reason);
@@ -36,7 +36,7 @@ describe('Lifeline', () => {
     expect(onDown).not.toHaveBeenCalled();
   });
 
-  it('tells once that an open connection broke', async () => {
+  it('reports once that an open connection broke', async () => {
     const { connectionState, drop, onDown } = setUp();
     await connectionState.open(Promise.resolve());
     connectionState.fail(reason);
@@ -47,7 +47,7 @@ describe('Lifeline', () => {
     expect(() => connectionState.assertAlive()).toThrow(reason);
   });
 
-  it('tells nothing after destroy, and drops all of a driver together', async () => {
+  it('reports nothing after destroy, and drops all connections of a driver together', async () => {
     const { connectionStates, connectionState, drop, onDown } = setUp();
     const another = vi.fn();
     const opening = connectionStates.add(another, onDown).open(new Promise(() => {}));
@@ -61,7 +61,7 @@ describe('Lifeline', () => {
     expect(onDown).not.toHaveBeenCalled();
   });
 
-  it('tells of all that were open that they broke, and lets others follow', async () => {
+  it('reports all open connections as broken, and lets new ones follow', async () => {
     const { connectionStates, connectionState, onDown } = setUp();
     await connectionState.open(Promise.resolve());
     const opening = connectionStates.add(vi.fn(), onDown).open(new Promise(() => {}));

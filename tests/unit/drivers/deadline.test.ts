@@ -80,7 +80,7 @@ async function opened(given: SetUp): Promise<Connection> {
 }
 
 describe('withDeadline', () => {
-  it.each(CALLS)('lets %s wait for its time and no longer', async (_, call) => {
+  it.each(CALLS)('lets %s wait for its time limit and no longer', async (_, call) => {
     const given = setUp();
     const settled = vi.fn();
     const outcome = call(given).catch((error: unknown) => error);
@@ -137,14 +137,14 @@ describe('withDeadline', () => {
     expect(told).not.toHaveBeenCalled();
   });
 
-  it('counts the time that the machine sleeps: what wakes up in a queue of the library is not sent', () => {
+  it('counts time in which the machine sleeps: a script still queued in the library is not sent', () => {
     const { clock, driver, bounded } = setUp();
     void evalOn(bounded, 'script', [], []).catch(() => undefined);
     clock.suspend(TIMEOUT_MS);
     expect(driver.script.mock.calls[0]?.[1]?.aborted).toBe(true);
   });
 
-  it('passes arguments and answers on, and leaves no timer', async () => {
+  it('passes arguments and answers through, and leaves no timer', async () => {
     const given = setUp();
     const { bounded, driver, subscriber, clock } = given;
     given.answer.resolve(['held', 1]);
@@ -172,7 +172,7 @@ describe('withDeadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('ends looking for a server anew without an error when its time is over', async () => {
+  it('ends a rediscovery without an error at its time limit', async () => {
     const { bounded, clock } = setUp();
     const looking = bounded.rediscover('k');
     await clock.advance(TIMEOUT_MS);
@@ -180,7 +180,7 @@ describe('withDeadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('passes an error on as it is, and leaves no timer', async () => {
+  it('passes an error through unchanged, and leaves no timer', async () => {
     const { bounded, answer, clock } = setUp();
     const error = new Error('NOSCRIPT');
     const call = evalOn(bounded, '', [], []);
@@ -200,7 +200,7 @@ describe('withDeadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('ignores an answer and an error that come too late', async () => {
+  it('ignores a late answer and a late error', async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => unhandled.push(error);
     process.on('unhandledRejection', note);
@@ -221,7 +221,7 @@ describe('withDeadline', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('destroys a subscriber that opens after its caller has left', async () => {
+  it('destroys a subscriber that opens after its caller has stopped waiting', async () => {
     const { bounded, opening, subscriber, clock } = setUp();
     const outcome = bounded.openConnection('', EVENTS).catch((error: unknown) => error);
     await clock.advance(TIMEOUT_MS);
@@ -250,7 +250,7 @@ describe('the watch over calls', () => {
     return { ...given, watch, bounded: withDeadline(given.driver, given.clock, TIMEOUT_MS, watch) };
   }
 
-  it('is told of the first answer after one that did not come', async () => {
+  it('is notified of the first answer after a missing one', async () => {
     const { bounded, clock, driver, watch } = watched();
     const silent = evalOn(bounded, '', [], []).catch((error: unknown) => error);
     await clock.advance(TIMEOUT_MS);
@@ -268,7 +268,7 @@ describe('the watch over calls', () => {
     ['a primary that has become a replica', new Error('READONLY You can not write'), 1],
     ['a server that refuses', new Error('NOPERM this user has no permissions'), 0],
     ['a script that is not known yet', new Error('NOSCRIPT No matching script'), 0],
-  ])('takes %s for what it is', async (_title, error, recoveries) => {
+  ])('classifies %s correctly', async (_title, error, recoveries) => {
     const { bounded, driver, watch } = watched();
     driver.script.mockRejectedValueOnce(error).mockResolvedValue('here');
     await expect(evalShaOn(bounded, '', [], [])).rejects.toBe(error);
@@ -276,7 +276,7 @@ describe('the watch over calls', () => {
     expect(watch.onRecovered).toHaveBeenCalledTimes(recoveries);
   });
 
-  it('hears of a dedicated connection that broke, and so does who opened it', async () => {
+  it('is notified of a broken dedicated connection, and so is its opener', async () => {
     const { bounded, driver, opening, subscriber, answer, watch } = watched();
     const events = { onMessage: vi.fn(), onDown: vi.fn() };
     opening.resolve(subscriber);
@@ -292,7 +292,7 @@ describe('the watch over calls', () => {
     expect(watch.onRecovered).toHaveBeenCalledOnce();
   });
 
-  it('keeps scripts from a server that is none for us', async () => {
+  it('sends no scripts to an unfit server', async () => {
     const { bounded, driver, answer, watch, clock } = watched();
     const refusal = new Error('not this one');
     watch.refusal.mockReturnValueOnce(refusal).mockReturnValueOnce(refusal);

@@ -46,7 +46,7 @@ describe('detectDriver', () => {
     ['ioredis 5', new Redis5(lazy)],
     ['iovalkey', new Valkey(lazy)],
     ['a subclass', new (class Mine extends Redis {})(lazy)],
-  ])('takes %s for ioredis', (_, client) => {
+  ])('recognises %s as ioredis', (_, client) => {
     expect(detectDriver(client)).toMatchObject({ library: 'ioredis', keyPrefix: '' });
   });
 
@@ -54,7 +54,7 @@ describe('detectDriver', () => {
     ['node-redis 6', createClient({ socket })],
     ['node-redis 6 with a type mapping', createClient({ socket }).withTypeMapping({})],
     ['node-redis 5', redis5.createClient({ socket })],
-  ])('takes %s for node-redis', (_, client) => {
+  ])('recognises %s as node-redis', (_, client) => {
     expect(detectDriver(connecting(client))).toMatchObject({ library: 'node-redis', keyPrefix: '' });
   });
 
@@ -87,7 +87,7 @@ describe('detectDriver', () => {
   it.each([
     ['standalone', GlideClient],
     ['cluster', GlideClusterClient],
-  ])('takes a %s client of Valkey GLIDE, alone or with its configuration', async (topology, library) => {
+  ])('recognises a %s client of Valkey GLIDE, alone or with its configuration', async (topology, library) => {
     const config = { addresses: nodes, lazyConnect: true };
     const client = await library.createClient(config);
     for (const given of [client, { client, config }]) {
@@ -103,7 +103,7 @@ describe('detectDriver', () => {
     }
   });
 
-  it('tells the prefix of the client', () => {
+  it('reports the prefix of the client', () => {
     expect(detectDriver(new Redis({ ...lazy, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
     expect(detectDriver(new Cluster(nodes, { ...lazy, keyPrefix: 'app:' })).keyPrefix).toBe('app:');
     const redisOptions = { keyPrefix: 'app:' };
@@ -129,7 +129,7 @@ describe('detectDriver', () => {
     ['ioredis 5', new Cluster5(nodes, lazy)],
     ['iovalkey', new ValkeyCluster(nodes, lazy)],
     ['a subclass', new (class Mine extends Cluster {})(nodes, lazy)],
-  ])('takes a Cluster of %s for ioredis', (_, client) => {
+  ])('recognises a Cluster of %s as ioredis', (_, client) => {
     expect(detectDriver(client)).toMatchObject({ library: 'ioredis', topology: 'cluster', keyPrefix: '' });
   });
 
@@ -142,7 +142,7 @@ describe('detectDriver', () => {
     ['pool of version 5', redis5.createClientPool({ socket })],
     ['Sentinel client of version 5', redis5.createSentinel(sentinel)],
     ['Cluster client of version 5', redis5.createCluster({ rootNodes })],
-  ])('refuses a node-redis %s that nobody has connected', (_, client) => {
+  ])('refuses a node-redis %s that was never connected', (_, client) => {
     expect(refusal(client)).toBe(
       'This node-redis client is not connected: call "await client.connect()" before Holdfast.from(client)',
     );
@@ -164,7 +164,7 @@ describe('detectDriver', () => {
     );
   });
 
-  it('refuses a client that has Sentinels name a replica', () => {
+  it('refuses a client that uses Sentinels to find a replica', () => {
     const replica = { ...lazy, sentinels: nodes, name: 'main', role: 'slave' } as const;
     for (const client of [new Redis(replica), new Redis5(replica), new Valkey(replica)]) {
       expect(refusal(client)).toContain('connects to a replica (role: "slave")');
@@ -184,7 +184,7 @@ describe('detectDriver', () => {
     [Redis, 'a function'],
     [detectDriver(new Redis(lazy)), 'an instance of OneServerDriver'],
     [createClient().legacy(), 'an instance of RedisLegacyClient'],
-  ])('refuses %o and says what it got', (client, got) => {
+  ])('refuses %o and describes it', (client, got) => {
     const message = refusal(client);
     expect(message).toMatch(
       /^Expected a Redis or Cluster instance of ioredis 5 or 6 or of iovalkey, .*node-redis/,

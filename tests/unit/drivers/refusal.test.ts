@@ -5,7 +5,7 @@ import { ManualClock } from '../../harness/manual-clock.ts';
 import { evalShaOn } from '../../harness/script-calls.ts';
 import { CarryingDriver } from '../support/sending.ts';
 
-it('neither as the library sends it, nor on a connection of its own', async () => {
+it('neither as the library sends it, nor on a dedicated connection', async () => {
   const inner = new CarryingDriver();
   let refusal: Error | undefined;
   const watch = { dueAt: 0, refusal: () => refusal, onRecovered() {} };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryFence, OptionError, StaleTokenError, sqlFence } from '../../../src/index.ts';
 
 describe('MemoryFence', () => {
-  it('admits tokens that rise or stay, and refuses the late one of a paused holder', () => {
+  it('accepts rising or equal tokens, and refuses the late token of a paused holder', () => {
     const guard = new MemoryFence();
     const [paused, next] = [1_700_000_000_000_001, 1_700_000_000_000_002];
     guard.admit('stock', paused);
@@ -14,7 +14,7 @@ describe('MemoryFence', () => {
     expect(() => guard.admit('stock', paused)).toThrow(/1700000000000001.*stale.*1700000000000002/);
   });
 
-  it('keeps resources apart, and forgets those it is told to', () => {
+  it('keeps resources apart, and forgets a resource on request', () => {
     const guard = new MemoryFence();
     guard.admit('a', 5);
     guard.admit('b', 1);
@@ -26,7 +26,7 @@ describe('MemoryFence', () => {
     expect(() => guard.admit('b', 1)).toThrow(StaleTokenError);
   });
 
-  it('tells who was refused, by what, and which token it has seen', () => {
+  it('reports the refused token, the resource and the newest token', () => {
     const guard = new MemoryFence();
     guard.admit('stock', 5);
     try {
@@ -42,7 +42,7 @@ describe('MemoryFence', () => {
     expect.assertions(1);
   });
 
-  it('is not opened by what is no token', () => {
+  it('refuses values that are not tokens', () => {
     const guard = new MemoryFence();
     guard.admit('stock', 5);
     for (const token of [Number.NaN, undefined, null, '9', 0, -1, 1.5, Number.POSITIVE_INFINITY, 2 ** 53]) {
@@ -96,7 +96,7 @@ describe('sqlFence, on SQLite', () => {
     expect(balance()).toBe(3);
   });
 
-  it('claimed before it is read, the row takes nothing that was computed from an older reading', async () => {
+  it('claimed before it is read, the row accepts nothing computed from an older reading', async () => {
     const { db, balance } = await database();
     const guard = sqlFence(':token');
     const claim = (token: number) => {
@@ -133,7 +133,7 @@ describe('sqlFence, on SQLite', () => {
     expect(row).toEqual([20, 6]);
   });
 
-  it('takes nothing into the SQL text that is not a placeholder or a column', () => {
+  it('accepts only a placeholder and a column into the SQL text', () => {
     for (const parameter of ['', '3', "'x'", '$1; DROP TABLE account', '$']) {
       expect(() => sqlFence(parameter)).toThrow(OptionError);
     }

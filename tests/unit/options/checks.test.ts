@@ -137,7 +137,7 @@ describe.each(Object.entries(TABLES) as [Table, Record<string, Cases>][])(
     });
 
     it.each(['constructor', 'toString', 'hasOwnProperty', 'LeaseMs', 'lease'])(
-      'do not include %s, whatever objects inherit',
+      'do not include %s, even if objects inherit it',
       (option) => {
         expectOptionError(
           refusalOf(() => checkOptions(table, { [option]: 1 })),
@@ -163,7 +163,7 @@ describe('checkName', () => {
     );
   });
 
-  it.each(['x', ' ', '{', 'a}b', 'ключ', '🔑', 'line\nbreak', '\0'])('takes %j as it is', (name) => {
+  it.each(['x', ' ', '{', 'a}b', 'ключ', '🔑', 'line\nbreak', '\0'])('accepts %j unchanged', (name) => {
     expect(checkName(name)).toBe(name);
   });
 });
@@ -185,7 +185,7 @@ describe('checkLeaseMs', () => {
     );
   });
 
-  it.each(good.map((value) => [show(value), value]))('takes %s', (_shown, value) => {
+  it.each(good.map((value) => [show(value), value]))('accepts %s', (_shown, value) => {
     expect(checkLeaseMs(value)).toBe(value);
   });
 });

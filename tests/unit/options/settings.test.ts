@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkSettings } from '../../../src/options/settings.ts';
 
 describe('settings', () => {
-  it('are complete when nothing was told', () => {
+  it('are complete without options', () => {
     expect(checkSettings(undefined)).toEqual({
       watchdogMs: 30_000,
       commandTimeoutMs: 3_000,
@@ -20,7 +20,7 @@ describe('settings', () => {
     expect(checkSettings(undefined).mapName('a:{b}')).toBe('a:{b}');
   });
 
-  it('pass a lock on within the bounds that were told', () => {
+  it('pass a lock on within the given bounds', () => {
     expect(checkSettings({ passOn: false }).passOn).toBe(false);
     expect(checkSettings({ passOn: true }).passOn).toEqual({ maxMs: 10, maxHolds: 10_000 });
     expect(checkSettings({ passOn: { maxMs: 3 } }).passOn).toEqual({ maxMs: 3, maxHolds: 10_000 });

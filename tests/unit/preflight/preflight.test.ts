@@ -118,7 +118,7 @@ describe('channels', () => {
     ['unknown', 'plain'],
     ['forbidden', 'sharded'],
     ['allowed', 'sharded'],
-  ] as const)('are those that every server knows: one says %s', (publishing, kind) => {
+  ] as const)('are sharded only if every server supports it: one answers %s', (publishing, kind) => {
     const { channels, preflight } = setUp({ driver: new TwoPrimaries() });
     preflight.learn([factsOf('A'), factsOf('B', { publishing })]);
     expect(channels.kind).toBe(kind);
@@ -128,7 +128,7 @@ describe('channels', () => {
 describe('a guard that only some locks have', () => {
   const replicated = factsOf('A', { replicas: 1 });
 
-  it('makes what it lacks known as soon as the first of them is asked for', () => {
+  it('warns of its obstacles as soon as the first such lock is made', () => {
     const { preflight, told } = setUp();
     preflight.learn([replicated]);
     expect(told).toEqual([]);
@@ -139,7 +139,7 @@ describe('a guard that only some locks have', () => {
     expect(told).toEqual(['HOLDFAST_SPLIT_BRAIN']);
   });
 
-  it('asked for before anybody has looked, makes it known with the first look', () => {
+  it('made before the first check, warns with the first check', () => {
     const { preflight, told } = setUp();
     preflight.expectGuard();
     expect(told).toEqual([]);
@@ -148,8 +148,8 @@ describe('a guard that only some locks have', () => {
   });
 });
 
-describe('replicas that may not be waited for', () => {
-  it('are done without by all from the moment somebody finds out', async () => {
+describe('replicas without permission for WAIT', () => {
+  it('are skipped by all locks once one acquisition is refused', async () => {
     const stage = setUp();
     await look(stage, 1, 0);
     expect((await stage.preflight.capabilities()).replicas).toMatchObject({ required: 1, obstacle: null });
@@ -162,7 +162,7 @@ describe('replicas that may not be waited for', () => {
     expect(stage.preflight.findings()).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
   });
 
-  it('are waited for again when a look finds that it is allowed, and the warning is taken back', async () => {
+  it('are used again when a check finds WAIT permitted, and the warning is cleared', async () => {
     const stage = setUp();
     await look(stage, 1, refusal());
     expect(stage.told).toEqual(['HOLDFAST_NO_REPLICAS']);
@@ -172,7 +172,7 @@ describe('replicas that may not be waited for', () => {
     expect(stage.standing()).toEqual([]);
   });
 
-  it('are waited for again as well where an acquisition had found out first', async () => {
+  it('are used again also if an acquisition found the refusal first', async () => {
     const stage = setUp();
     await look(stage, 1, 0);
     stage.replicaCounts.refused('A', refusal());
@@ -183,8 +183,8 @@ describe('replicas that may not be waited for', () => {
   });
 });
 
-describe('replicas of one primary that may not be waited for', () => {
-  it('are done without there alone, and asked for there again', async () => {
+describe('replicas of one primary without permission for WAIT', () => {
+  it('are skipped there only, and used there again', async () => {
     const stage = setUp({ driver: new TwoPrimaries() });
     stage.preflight.learn([factsOf('A', { replicas: 1 }), factsOf('B', { replicas: 1 })]);
     stage.replicaCounts.refused('B', refusal());
@@ -205,7 +205,7 @@ describe('replicas of one primary that may not be waited for', () => {
   });
 });
 
-describe('a look that only time has caused', () => {
+describe('a periodic check', () => {
   it('sends no message, unless one was refused', async () => {
     const stage = setUp();
     const published: unknown[] = [];
@@ -231,7 +231,7 @@ describe('a look that only time has caused', () => {
     expect(stage.standing()).toEqual([]);
   });
 
-  it('comes also where the first one failed, once there was one that did not', async () => {
+  it('also happens if the first check failed, once a check has succeeded', async () => {
     const stage = setUp();
     stage.driver.reply = async () => {
       throw refusal('LOADING the server loads its data');
@@ -248,7 +248,7 @@ describe('a look that only time has caused', () => {
 });
 
 describe('a majority', () => {
-  it('that is lost with its replicas is missed until they are back', async () => {
+  it('that is lost with its replicas is required until they are back', async () => {
     const stage = setUp({ replicas: 'majority' });
     await look(stage, 2, 0);
     expect(stage.told).toEqual([]);

@@ -121,7 +121,7 @@ describe('the facts of a server', () => {
       'elsewhere',
     ],
     ['the channel', "NOPERM User limited has no permissions to access the 'x' channel", 'elsewhere'],
-  ])('tell from what was refused: %s', (_title, refusal, publishing) => {
+  ])('follow from refused commands: %s', (_title, refusal, publishing) => {
     for (const tried of ['PUBLISH', 'SPUBLISH'] as const) {
       expect(facts({ refusal, tried }).publishing).toBe(publishing);
     }
@@ -130,17 +130,17 @@ describe('the facts of a server', () => {
   it.each([
     ['SPUBLISH', 'unknown'],
     ['PUBLISH', 'forbidden'],
-  ] as const)('take a command that is not known for old, or for taken away: %s', (tried, publishing) => {
+  ] as const)('treat an unknown command as old or disabled: %s', (tried, publishing) => {
     for (const refusal of ['ERR Unknown Redis command called from script', 'ERR unknown command']) {
       expect(facts({ refusal, tried }).publishing).toBe(publishing);
     }
   });
 
-  it('say nothing of messages where none was sent', () => {
+  it('report nothing about messages if none was sent', () => {
     expect(facts({ tried: '' }).publishing).toBeUndefined();
   });
 
-  it('do not take a number of replicas that is not told for none', () => {
+  it('do not treat an unreported number of replicas as zero', () => {
     expect(facts({ info: info({ connected_slaves: null }) })).toMatchObject({ info: true, replicas: null });
     expect(withReplicas(0).replicas).toBe(0);
   });
@@ -186,12 +186,12 @@ describe('the facts of a server', () => {
     [10_021, 1],
     [9_999, -1],
     [70_020, 60_000],
-  ])('take no time that the answer may have taken for a difference of clocks: %d', (nowMs, clockSkewMs) => {
+  ])('do not treat the time of the answer as clock skew: %d', (nowMs, clockSkewMs) => {
     expect(facts({ nowMs }).clockSkewMs).toBe(clockSkewMs);
   });
 
   it.each(['rdb_last_bgsave_status', 'aof_last_write_status', 'aof_last_bgrewrite_status'])(
-    'see a disk that fails by %s',
+    'detect a failing disk by %s',
     (name) => {
       expect(facts({ info: info({ [name]: 'err' }) }).persistence).toEqual({
         appendOnly: true,
@@ -204,7 +204,7 @@ describe('the facts of a server', () => {
     ['0', 'allkeys-lru', false],
     ['1', 'noeviction', false],
     ['1', 'volatile-ttl', true],
-  ])('see what evicts: maxmemory %s with %s', (maxmemory, policy, mayEvictLocks) => {
+  ])('detect eviction: maxmemory %s with %s', (maxmemory, policy, mayEvictLocks) => {
     expect(facts({ info: info({ maxmemory, maxmemory_policy: policy }) }).mayEvictLocks).toBe(mayEvictLocks);
   });
 });
@@ -226,7 +226,7 @@ describe('versions', () => {
     );
   });
 
-  it('that are not told are not held against a server', () => {
+  it('that are not reported do not disqualify a server', () => {
     expect(unfitnessOf([facts({ info: '' })], WISHES)).toBeUndefined();
   });
 });
@@ -264,7 +264,7 @@ describe('several primaries', () => {
     });
   });
 
-  it('are unknown where one of them does not tell', () => {
+  it('are unknown if one of them does not report', () => {
     const all = [facts({ node: 'a:1' }), facts({ node: 'b:1', info: '' })];
     expect(summary(all)).toMatchObject({
       info: false,
@@ -275,7 +275,7 @@ describe('several primaries', () => {
     });
   });
 
-  it('lack replicas as the one does that lacks the most', () => {
+  it('lack as many replicas as the primary that lacks the most', () => {
     const before = [withReplicas(2, 'a:1'), withReplicas(4, 'b:1'), withReplicas(2, 'c:1')];
     const all = [withReplicas(1, 'a:1'), withReplicas(1, 'b:1'), withReplicas(1, 'c:1')];
     const wishes = { topology: 'cluster', replicas: 'majority' } as const;
@@ -308,7 +308,7 @@ describe('acknowledgements', () => {
     expect(summary(all, { replicas }, { expected }).replicas).toMatchObject({ required, obstacle: null });
   });
 
-  it('of a majority are asked for also after replicas were lost, and that is a finding', () => {
+  it('of a majority are required also after replicas were lost, with a finding', () => {
     const wishes = { ...WISHES, replicas: 'majority' } as const;
     const all = [withReplicas(0)];
     const capabilities = summary(all, wishes, { before: [withReplicas(2)] });
@@ -321,7 +321,7 @@ describe('acknowledgements', () => {
     ]);
   });
 
-  it('of a majority are asked of a primary that was promoted, as of the one of its neighbours that has the fewest', () => {
+  it('of a majority are required of a promoted primary, as many as of the neighbour with the fewest', () => {
     const before = [withReplicas(3, 'a:1'), withReplicas(5, 'b:1')];
     const all = [withReplicas(3, 'a:1'), withReplicas(5, 'b:1'), withReplicas(0, 'c:1')];
     const wishes = { ...WISHES, topology: 'cluster', replicas: 'majority' } as const;
@@ -330,7 +330,7 @@ describe('acknowledgements', () => {
     expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([{ code: 'HOLDFAST_FEW_REPLICAS' }]);
   });
 
-  it('of a majority that consists of the primary alone are nobody’s, and that is a finding', () => {
+  it('of a majority that consists of the primary alone are none, with a finding', () => {
     const all = [withReplicas(0)];
     for (const replicas of ['majority', 'auto', 0] as const) {
       const wishes = { ...WISHES, replicas };
@@ -347,7 +347,7 @@ describe('acknowledgements', () => {
   it.each([
     ['auto', undefined],
     ['majority', 'ERR_DRIVER'],
-  ] as const)('of replicas that are not told of: %s', (replicas, error) => {
+  ] as const)('of an unreported number of replicas: %s', (replicas, error) => {
     const wishes = { ...WISHES, replicas };
     const all = [facts({ info: info({ connected_slaves: null }) })];
     const capabilities = summary(all, wishes);
@@ -360,7 +360,7 @@ describe('acknowledgements', () => {
     expect(unfulfilled(capabilities, wishes)?.code).toBe(error);
   });
 
-  it('that were insisted on and cannot be had are an error, others a warning', () => {
+  it('that are required and not available are an error, optional ones a warning', () => {
     const experience = { refusal: 'NOPERM' };
     for (const replicas of ['auto', 1, 'majority'] as const) {
       const wishes = { ...WISHES, replicas };
@@ -376,7 +376,7 @@ describe('acknowledgements', () => {
 });
 
 describe('the guard', () => {
-  it('cannot work where no replication id is told, and says so', () => {
+  it('cannot work without a replication id, and reports it', () => {
     const wishes = { ...WISHES, guard: { on: true, graceMs: 5_000 } };
     const all = [facts({ info: info({ master_replid: null, connected_slaves: '0' }) })];
     const capabilities = summary(all, wishes);
@@ -392,7 +392,7 @@ describe('the guard', () => {
   it.each([
     [{ connected_slaves: '1' }, 'HOLDFAST_SPLIT_BRAIN'],
     [{ master_replid: null, connected_slaves: '0' }, 'HOLDFAST_NO_GUARD'],
-  ] as const)('of single locks needs the same, and is told of: %j', (changes, code) => {
+  ] as const)('of single locks needs the same, and is reported: %j', (changes, code) => {
     const all = [facts({ info: info(changes) })];
     const capabilities = summary(all);
     expect(findingsOf(all, capabilities, WISHES, true)).toMatchObject([{ code }]);

@@ -62,7 +62,7 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
 }
 
 describe('a grant', () => {
-  it('is one once enough replicas have it, and not before', async () => {
+  it('counts once enough replicas have it, and not before', async () => {
     const { clock, driver, lock } = setUp({ wish: 2 });
     const grant = lock();
     await clock.advance(0);
@@ -75,7 +75,7 @@ describe('a grant', () => {
     expect(grant.value).toEqual({ status: 'held' });
   });
 
-  it('that too few have is an error which says how many, and has to be undone', async () => {
+  it('that too few replicas have is an error with their number, and has to be undone', async () => {
     const { answer, lock } = setUp({ wish: 2 });
     const grant = lock();
     await answer(['held'], 1);
@@ -84,7 +84,7 @@ describe('a grant', () => {
     expect(mayHaveRun(grant.error)).toBe(true);
   });
 
-  it('of permits is waited for as well', async () => {
+  it('of permits waits for replicas as well', async () => {
     const { answer, grantSender } = setUp({ wish: 2 });
     const keys = { permits: 'raw:orders', answer: 'answer' };
     const args = { count: 1, takenMs: 60_000, shortMs: 60_000 };
@@ -93,7 +93,7 @@ describe('a grant', () => {
     expect(grant.error).toBeInstanceOf(ReplicationError);
   });
 
-  it('that nobody can say who has is an error with the reason, and has to be undone', async () => {
+  it('without a known number of acknowledgements is an error with the reason, and has to be undone', async () => {
     const { answer, lock } = setUp({ wish: 2 });
     const grant = lock();
     const broken = reset();
@@ -103,7 +103,7 @@ describe('a grant', () => {
     expect(mayHaveRun(grant.error)).toBe(true);
   });
 
-  it('is enough for as many replicas as are there by then, where that is what was asked for', async () => {
+  it('needs only the replicas connected by then, if the mode is auto', async () => {
     const { answer, lock, server } = setUp({ wish: 'auto' });
     const grant = lock();
     server.count = async () => 1;
@@ -113,7 +113,7 @@ describe('a grant', () => {
     expect(grant.value).toEqual({ status: 'held' });
   });
 
-  it('that nobody can say who has is none either where acknowledgements are optional', async () => {
+  it('without a known number of acknowledgements is an error also if acknowledgements are optional', async () => {
     const { answer, complaints, lock } = setUp({ wish: 'auto' });
     const grant = lock();
     await answer(['held'], reset());
@@ -121,7 +121,7 @@ describe('a grant', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is too little when those that are there should have had it', async () => {
+  it('fails if connected replicas should have acknowledged', async () => {
     const { answer, lock } = setUp({ wish: 'auto' });
     const grant = lock();
     await answer(['held'], 0);
@@ -132,24 +132,27 @@ describe('a grant', () => {
     ['certainly not reached', unreachable],
     ['refused', refusal],
     ['no answer', reset],
-  ])('that too few have has to be undone, though their number is not told: %s', async (_, failure) => {
-    const { answer, clock, lock, server } = setUp({ wish: 'majority' });
-    const grant = lock();
-    await clock.advance(0);
-    const why = failure();
-    server.count = async () => {
-      throw why;
-    };
-    await answer(['held'], 0);
-    expect(grant.state).toBe('rejected');
-    expect(mayHaveRun(grant.error)).toBe(true);
-    expect(grant.error).toBeInstanceOf(ReplicationError);
-    expect(grant.error).toMatchObject({ acknowledged: 0, cause: why });
-  });
+  ])(
+    'that too few replicas have has to be undone, though their number is unknown: %s',
+    async (_, failure) => {
+      const { answer, clock, lock, server } = setUp({ wish: 'majority' });
+      const grant = lock();
+      await clock.advance(0);
+      const why = failure();
+      server.count = async () => {
+        throw why;
+      };
+      await answer(['held'], 0);
+      expect(grant.state).toBe('rejected');
+      expect(mayHaveRun(grant.error)).toBe(true);
+      expect(grant.error).toBeInstanceOf(ReplicationError);
+      expect(grant.error).toMatchObject({ acknowledged: 0, cause: why });
+    },
+  );
 });
 
-describe('what is no grant', () => {
-  it('is answered at once: there is nothing to acknowledge', async () => {
+describe('a reply that is not a grant', () => {
+  it('is returned at once: there is nothing to acknowledge', async () => {
     const { clock, driver, lock } = setUp({ wish: 2 });
     const busy = lock();
     await clock.advance(0);
@@ -172,8 +175,8 @@ describe('what is no grant', () => {
   });
 });
 
-describe('where no replica is needed', () => {
-  it('no connection of its own is opened', async () => {
+describe('without a required replica', () => {
+  it('no dedicated connection is opened', async () => {
     const { driver, lock, clock, server, plain } = setUp({ wish: 'auto' });
     server.count = async () => 0;
     driver.reply = async () => ['held'];
@@ -186,7 +189,7 @@ describe('where no replica is needed', () => {
 });
 
 describe('a server that refuses to wait', () => {
-  it('is gone on with where acknowledgements were optional', async () => {
+  it('is used without acknowledgements if they are optional', async () => {
     const { answer, clock, complaints, driver, lock } = setUp({ wish: 'auto' });
     const grant = lock();
     await answer(['held'], refusal());
@@ -199,7 +202,7 @@ describe('a server that refuses to wait', () => {
     expect(driver.connection.log).toHaveLength(2);
   });
 
-  it('is not where they were insisted on', async () => {
+  it('is an error if acknowledgements are required', async () => {
     const { answer, complaints, lock } = setUp({ wish: 1 });
     const grant = lock();
     const why = refusal();
@@ -210,10 +213,10 @@ describe('a server that refuses to wait', () => {
   });
 });
 
-describe('a client that lets nobody open connections', () => {
+describe('a client that does not allow dedicated connections', () => {
   const why = new DriverError('Connections of our own need the configuration');
 
-  it('is gone on with where acknowledgements were optional: granted by its own connection, and said', async () => {
+  it('is used without acknowledgements if they are optional: granted on its own connection, with a warning', async () => {
     const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
     driver.failures.push(why);
     driver.reply = async () => ['held'];
@@ -229,7 +232,7 @@ describe('a client that lets nobody open connections', () => {
     expect(complaints).toHaveLength(1);
   });
 
-  it.each([1, 'majority'] as const)('is not where they were insisted on: %s', async (wish) => {
+  it.each([1, 'majority'] as const)('is an error if acknowledgements are required: %s', async (wish) => {
     const { clock, complaints, driver, lock } = setUp({ wish });
     driver.failures.push(why);
     const grant = lock();
@@ -239,7 +242,7 @@ describe('a client that lets nobody open connections', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is another matter than one that reaches nobody at present', async () => {
+  it('differs from a client that reaches no server at present', async () => {
     const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
     const nobody = unreachable();
     driver.failures.push(nobody);
@@ -249,7 +252,7 @@ describe('a client that lets nobody open connections', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is another matter than a script that is refused: nothing is sent a second time', async () => {
+  it('differs from a refused script: nothing is sent a second time', async () => {
     const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
     const grant = lock();
     await clock.advance(0);
@@ -264,7 +267,7 @@ describe('a client that lets nobody open connections', () => {
 });
 
 describe('behind the guard', () => {
-  it('the server is told the record of the client, its grace, and whom it trusts', async () => {
+  it("the server gets the client's record, its grace, and the trusted server", async () => {
     const { clock, driver, guard, lock, plain } = setUp({ isGuarded: true });
     guard.saw('raw:orders', SERVER);
     clock.jump(GRACE_MS + 1);
@@ -280,7 +283,7 @@ describe('behind the guard', () => {
     expect(driver.run).not.toContain(lockAcquire.sha1);
   });
 
-  it('a grace looks busy for as long as it lasts, needs nobody’s acknowledgement, and is remembered', async () => {
+  it('a grace counts as busy while it lasts, needs no acknowledgement, and is remembered', async () => {
     const { clock, driver, guard, lock } = setUp({ isGuarded: true });
     const grant = lock();
     await clock.advance(0);
@@ -292,7 +295,7 @@ describe('behind the guard', () => {
     expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
   });
 
-  it('a script of its own runs where the lock has one, and its grace looks busy as well', async () => {
+  it('the guarded script of the lock runs if there is one, and its grace counts as busy as well', async () => {
     const { clock, driver, guard, plain } = setUp({ isGuarded: true });
     driver.reply = async () => ['grace', 12_345, SERVER];
     const keys = { lock: 'raw:orders', queue: 'q', timeouts: 't', seen: 's', ended: 'ended' };
@@ -307,7 +310,7 @@ describe('behind the guard', () => {
     expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
   });
 
-  it('what the lock answers is not taken for a grace', async () => {
+  it("the lock's own answer is not mistaken for a grace", async () => {
     const { clock, driver, lock, plain } = setUp({ isGuarded: true });
     driver.reply = async () => ['busy', 777];
     const grant = lock(plain);

@@ -23,7 +23,7 @@ function setUp({ isCluster = false, keyPrefix = '' } = {}) {
 }
 
 describe('a server in charge', () => {
-  it('is trusted once it was seen for longer than a grace, and not before', () => {
+  it('is trusted once it was seen in charge for longer than a grace, and not before', () => {
     const { clock, guard, trusted } = setUp();
     guard.saw('a', X);
     clock.jump(GRACE_MS);
@@ -32,7 +32,7 @@ describe('a server in charge', () => {
     expect(trusted()).toBe(X);
   });
 
-  it('is seen since the first time, however often it is seen, and in whichever way', () => {
+  it('counts from the first time it was seen, however often and in whatever way', () => {
     const { clock, guard, trusted } = setUp();
     guard.saw('a', X);
     clock.jump(GRACE_MS);
@@ -42,7 +42,7 @@ describe('a server in charge', () => {
     expect(trusted()).toBe(X);
   });
 
-  it('is trusted for itself: a grace of one is none of another', () => {
+  it('is trusted separately: a grace of one server is not that of another', () => {
     const { clock, guard, trusted } = setUp({ isCluster: true });
     guard.sawAt('A', X);
     clock.jump(GRACE_MS + 1);
@@ -52,7 +52,7 @@ describe('a server in charge', () => {
     expect(trusted().split(' ').sort()).toEqual([X, Y]);
   });
 
-  it('takes the place of the one before it, and has to be seen for a grace of its own', () => {
+  it('replaces the server before it, and has to be seen for a grace again', () => {
     const { clock, guard, trusted } = setUp();
     guard.saw('a', X);
     clock.jump(GRACE_MS + 1);
@@ -62,7 +62,7 @@ describe('a server in charge', () => {
     expect(trusted()).toBe(Y);
   });
 
-  it('is no longer spoken of once its node is gone, so that failovers do not add up', () => {
+  it('is forgotten once its node is gone, so that failovers do not accumulate', () => {
     const { clock, guard, homes, nodes, trusted } = setUp({ isCluster: true });
     guard.sawAt('A', X);
     guard.sawAt('B', Y);
@@ -73,7 +73,7 @@ describe('a server in charge', () => {
     expect(trusted().split(' ').sort()).toEqual([Y, Z]);
   });
 
-  it('does not displace the one at whose node a slot is still looked for that has moved to it', () => {
+  it('does not replace the server at the node where a moved slot is still looked for', () => {
     const { clock, guard, homes, trusted } = setUp({ isCluster: true });
     guard.sawAt('A', X);
     guard.sawAt('B', Y);
@@ -83,7 +83,7 @@ describe('a server in charge', () => {
     expect(trusted().split(' ').sort()).toEqual([X, Y]);
   });
 
-  it('that tells no id is nobody', () => {
+  it('without an id is not recorded', () => {
     const { clock, guard, trusted } = setUp();
     guard.sawAt('', X);
     guard.saw('a', '');
@@ -101,7 +101,7 @@ describe('a server in charge', () => {
 });
 
 describe('the record', () => {
-  it('is one for all keys where there is one server, behind the prefix', () => {
+  it('is one for all keys on one server, behind the prefix', () => {
     const { guard } = setUp({ keyPrefix: 'app:' });
     expect(guard.termsFor('app:a').key).toBe('app:holdfast_guard');
     expect(guard.termsFor('app:{b}').key).toBe('app:holdfast_guard');
@@ -121,7 +121,7 @@ describe('the record', () => {
     }
   });
 
-  it('of a slot is the same for all clients, in whatever order they come upon slots', () => {
+  it('of a slot is the same for all clients, in whatever order they use slots', () => {
     const { guard } = setUp({ isCluster: true, keyPrefix: 'app:' });
     for (const name of ['one', 'two', '{three}', 'four']) {
       let first = 0;

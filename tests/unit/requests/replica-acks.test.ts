@@ -38,8 +38,8 @@ function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?:
 
 const settle = (clock: ManualClock) => clock.advance(0);
 
-describe('grants on their way', () => {
-  it('of one turn travel together, with one WAIT for the most that one of them needs', async () => {
+describe('grants in flight', () => {
+  it('of one turn are sent together, with one WAIT for the highest number that one of them needs', async () => {
     const { clock, driver, send } = setUp();
     const sent = [send('a', 1), send('b', 3), send('c', 2)];
     await settle(clock);
@@ -64,7 +64,7 @@ describe('grants on their way', () => {
     ]);
   });
 
-  it('that come while one is waited for go with the next, all of them', async () => {
+  it('that arrive during a WAIT are all sent with the next one', async () => {
     const { clock, driver, send } = setUp();
     send('a');
     await settle(clock);
@@ -81,7 +81,7 @@ describe('grants on their way', () => {
     expect(await Promise.all(later.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2]);
   });
 
-  it('are answered before anybody has acknowledged them', async () => {
+  it('are answered before a replica has acknowledged them', async () => {
     const { clock, driver, send } = setUp();
     const { reply, sending } = send('a');
     await settle(clock);
@@ -95,7 +95,7 @@ describe('grants on their way', () => {
     expect(acknowledged).toMatchObject({ state: 'resolved', value: 1 });
   });
 
-  it('are acknowledged by what was waited for after the last of its scripts', async () => {
+  it('are acknowledged by the WAIT after the last script', async () => {
     const { replicaAcks, clock, driver } = setUp();
     const sending = replicaAcks.sending('a', 1);
     const unknown = watchPromise(evalShaOn(sending, 'digest', ['a'], []));
@@ -130,7 +130,7 @@ describe('grants on their way', () => {
     expect(driver.connection.log.slice(2)).toEqual(['evalsha again', 'WAIT 1 500']);
   });
 
-  it('that a server has no more make it look for who has', async () => {
+  it('answered with MOVED make the client look for the new server', async () => {
     const { clock, driver, send } = setUp();
     const { reply } = send('a');
     await settle(clock);
@@ -140,7 +140,7 @@ describe('grants on their way', () => {
     expect(driver.rediscovered).toEqual(['a']);
   });
 
-  it('to a server that is not reached, or falls silent, make it look for who is in charge', async () => {
+  it('to a server that is unreachable or silent make the client look for the primary', async () => {
     const { clock, driver, send } = setUp();
     driver.failures.push(unreachable());
     send('a');
@@ -153,7 +153,7 @@ describe('grants on their way', () => {
     expect(driver.rediscovered).toEqual(['a', 'b']);
   });
 
-  it('that are refused make it look for nobody', async () => {
+  it('that are refused do not make the client look for a server', async () => {
     const { clock, driver, send } = setUp();
     send('a');
     await settle(clock);
@@ -164,7 +164,7 @@ describe('grants on their way', () => {
 });
 
 describe('a connection', () => {
-  it('that cannot be opened rejects what was to be sent, and is tried anew for the next', async () => {
+  it('that cannot be opened rejects pending grants, and is opened again for the next', async () => {
     const { clock, driver, send } = setUp();
     const failure = unreachable();
     driver.failures.push(failure);
@@ -181,7 +181,7 @@ describe('a connection', () => {
     expect(sending.isUndelivered).toBe(false);
   });
 
-  it('that breaks or falls silent rejects what it carried, is dropped, and replaced for those who wait', async () => {
+  it('that breaks or falls silent rejects its grants, is dropped, and is replaced for waiting ones', async () => {
     const { clock, driver, send } = setUp();
     const { reply, sending } = send('a');
     await settle(clock);
@@ -201,7 +201,7 @@ describe('a connection', () => {
     expect(await next.sending.acknowledged()).toBe(1);
   });
 
-  it('that went down while nothing was sent is replaced', async () => {
+  it('that broke while idle is replaced', async () => {
     const { clock, driver, send } = setUp();
     send('a');
     await settle(clock);
@@ -214,7 +214,7 @@ describe('a connection', () => {
     expect(driver.connection.log).toEqual(['evalsha b', 'WAIT 1 500']);
   });
 
-  it('that refuses to wait is kept: it carries on for what is not waited for', async () => {
+  it('that refuses WAIT is kept for grants without acknowledgements', async () => {
     const { clock, driver, send } = setUp();
     const { reply, sending } = send('a');
     await settle(clock);
@@ -232,7 +232,7 @@ describe('a connection', () => {
   it.each([
     'ERR WAIT cannot be used with replica instances.',
     'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
-  ])('whose server became a replica is replaced, and what it granted is in doubt: %s', async (text) => {
+  ])('whose server became a replica is replaced, and its grants are in doubt: %s', async (text) => {
     const { clock, driver, send } = setUp();
     const { sending } = send('a');
     await settle(clock);
@@ -252,7 +252,7 @@ describe('how many replicas are needed', () => {
     ['auto', 5, 1],
     ['majority', 5, 3],
   ] as const)(
-    'is what the census says of those that the server has: %s of %d',
+    'follows from the mode and the connected replicas: %s of %d',
     async (wish, replicas, needed) => {
       const { replicaAcks, asked, server } = setUp({ wish });
       server.replicas = replicas;
@@ -261,14 +261,14 @@ describe('how many replicas are needed', () => {
     },
   );
 
-  it('a number is asked for whatever is connected, and nobody counts', async () => {
+  it('is the given number, whatever is connected, without counting', async () => {
     const { replicaAcks, asked } = setUp({ wish: 3 });
     expect(await replicaAcks.needed('a')).toBe(3);
     expect(await replicaAcks.neededNow('a')).toBe(3);
     expect(asked).toEqual([]);
   });
 
-  it('is counted once for each server, and asked for again in the background when that is old', async () => {
+  it('is counted once for each server, and counted again in the background when it is old', async () => {
     const { replicaAcks, asked, clock, driver, server } = setUp();
     driver.homes.set('b', 'B');
     for (const key of ['a', 'a2', 'b', 'a']) expect(await replicaAcks.needed(key)).toBe(1);
@@ -284,7 +284,7 @@ describe('how many replicas are needed', () => {
     expect(await replicaAcks.needed('a')).toBe(0);
   });
 
-  it('stays what it was when it could not be counted again', async () => {
+  it('stays the same if it could not be counted again', async () => {
     const { replicaAcks, asked, clock, server } = setUp();
     expect(await replicaAcks.needed('a')).toBe(1);
     clock.jump(10_001);
@@ -304,14 +304,14 @@ describe('how many replicas are needed', () => {
     await expect(needed).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('is told by whoever has counted', async () => {
+  it('is taken from any recent count', async () => {
     const { replicaAcks, asked, replicaCounts } = setUp({ wish: 'majority' });
     replicaCounts.counted('A', 4);
     expect(await replicaAcks.needed('a')).toBe(2);
     expect(asked).toEqual([]);
   });
 
-  it('now is counted now, whatever was known', async () => {
+  it('is counted at once on request, whatever was known', async () => {
     const { replicaAcks, asked, server } = setUp();
     expect(await replicaAcks.needed('a')).toBe(1);
     server.replicas = 0;
@@ -320,7 +320,7 @@ describe('how many replicas are needed', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('a majority is one of all that there should be, or ever were', async () => {
+  it('a majority counts all replicas that are expected or were ever seen', async () => {
     const { replicaAcks, server } = setUp({ wish: 'majority', expected: 2 });
     server.replicas = 0;
     expect(await replicaAcks.needed('a')).toBe(1);
@@ -343,7 +343,7 @@ describe('a Cluster whose servers have not all as many replicas', () => {
 });
 
 describe('a server that offers no acknowledgements', () => {
-  it('is gone on with where they were optional, having said so', async () => {
+  it('is used without acknowledgements if they are optional, with a warning', async () => {
     const { replicaAcks, asked, replicaCounts, complaints } = setUp();
     const why = refusal();
     expect(replicaAcks.giveUp('a', why)).toBe(true);
@@ -353,7 +353,7 @@ describe('a server that offers no acknowledgements', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is the only one that is gone on with so', async () => {
+  it('is the only server used without acknowledgements', async () => {
     const { replicaAcks, driver } = setUp();
     driver.homes.set('b', 'B');
     replicaAcks.giveUp('b', refusal());
@@ -361,14 +361,14 @@ describe('a server that offers no acknowledgements', () => {
     expect(await replicaAcks.needed('a')).toBe(1);
   });
 
-  it('is asked for them again once somebody finds that it does', async () => {
+  it('is used with acknowledgements again once a check finds them possible', async () => {
     const { replicaAcks, replicaCounts } = setUp();
     replicaAcks.giveUp('a', refusal());
     replicaCounts.allowed('A');
     expect(await replicaAcks.needed('a')).toBe(1);
   });
 
-  it('since then is news, though it was gone on without before', () => {
+  it('is reported again if it refuses again', () => {
     const { replicaAcks, replicaCounts, complaints } = setUp();
     replicaAcks.giveUp('a', refusal());
     replicaCounts.allowed('A');
@@ -376,7 +376,7 @@ describe('a server that offers no acknowledgements', () => {
     expect(complaints).toHaveLength(2);
   });
 
-  it.each([1, 'majority'] as const)('is not gone on with where they were insisted on: %s', async (wish) => {
+  it.each([1, 'majority'] as const)('is an error if they are required: %s', async (wish) => {
     const { replicaAcks, replicaCounts, complaints } = setUp({ wish });
     expect(replicaAcks.giveUp('a', refusal())).toBe(false);
     expect(complaints).toEqual([]);
@@ -385,14 +385,14 @@ describe('a server that offers no acknowledgements', () => {
     expect(await replicaAcks.needed('a')).toBe(1);
   });
 
-  it('nor tells how many there are: where they are optional none is asked for, and that is said', async () => {
+  it('and does not report how many replicas there are: optional acknowledgements are skipped, with a warning', async () => {
     const { replicaAcks, complaints, server } = setUp();
     server.replicas = null;
     expect(await replicaAcks.needed('a')).toBe(0);
     expect(complaints).toHaveLength(1);
   });
 
-  it('nor tells how many there are: a majority cannot be had', async () => {
+  it('and does not report how many replicas there are: a majority is not possible', async () => {
     const { replicaAcks, complaints, server } = setUp({ wish: 'majority' });
     server.replicas = null;
     await expect(replicaAcks.needed('a')).rejects.toThrow('does not report how many replicas');

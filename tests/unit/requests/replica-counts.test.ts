@@ -28,7 +28,7 @@ describe('how many have to acknowledge a grant', () => {
     ['auto', 0],
     ['majority', 1],
     [2, 2],
-  ] as const)('where none can be waited for, %s of one: %d', (wish, required) => {
+  ] as const)('if WAIT is not permitted, %s of one: %d', (wish, required) => {
     const { replicaCounts } = setUp(wish);
     replicaCounts.refused('A', 'NOPERM');
     expect(replicaCounts.required('A', 1)).toBe(required);
@@ -36,20 +36,20 @@ describe('how many have to acknowledge a grant', () => {
     expect(replicaCounts.required('A', 1)).toBe(wish === 2 ? 2 : 1);
   });
 
-  it('a majority is one of all that there should be', () => {
+  it('a majority counts all expected replicas', () => {
     const { replicaCounts } = setUp('majority', 4);
     expect(replicaCounts.required('A', 1)).toBe(2);
     expect(replicaCounts.required('A', 6)).toBe(3);
   });
 
-  it('a majority is one of all that were ever seen, whatever is doubted since', () => {
+  it('a majority counts all replicas that were ever seen, even if they are doubted since', () => {
     const { replicaCounts } = setUp();
     for (const replicas of [1, 4, 0]) replicaCounts.counted('A', replicas);
     replicaCounts.doubt('A');
     expect(replicaCounts.required('A', 0)).toBe(2);
   });
 
-  it('a replica that was seen once is missed by a majority only', () => {
+  it('a replica that was seen once is required by a majority only', () => {
     for (const wish of ['auto', 0] as const) {
       const { replicaCounts } = setUp(wish, 4);
       replicaCounts.counted('A', 4);
@@ -59,22 +59,25 @@ describe('how many have to acknowledge a grant', () => {
 });
 
 describe('a primary that was never seen with a replica', () => {
-  it.each(['never looked at', 'looked at'])('misses as many as the poorest of the others, %s', (looked) => {
-    const { replicaCounts } = setUp();
-    replicaCounts.counted('A', 5);
-    replicaCounts.counted('B', 3);
-    replicaCounts.counted('C', 0);
-    if (looked === 'looked at') replicaCounts.counted('D', 0);
-    expect(replicaCounts.required('D', 0)).toBe(2);
-  });
+  it.each(['never looked at', 'looked at'])(
+    'requires as many as the other primary with the fewest, %s',
+    (looked) => {
+      const { replicaCounts } = setUp();
+      replicaCounts.counted('A', 5);
+      replicaCounts.counted('B', 3);
+      replicaCounts.counted('C', 0);
+      if (looked === 'looked at') replicaCounts.counted('D', 0);
+      expect(replicaCounts.required('D', 0)).toBe(2);
+    },
+  );
 
-  it('misses none where nobody else has any', () => {
+  it('requires none if no other primary has a replica', () => {
     const { replicaCounts } = setUp();
     replicaCounts.counted('A', 0);
     expect(replicaCounts.required('B', 0)).toBe(0);
   });
 
-  it('is judged by its own as soon as there is one', () => {
+  it('counts its own replicas as soon as it has one', () => {
     const { replicaCounts } = setUp();
     replicaCounts.counted('A', 5);
     replicaCounts.counted('B', 1);
@@ -82,7 +85,7 @@ describe('a primary that was never seen with a replica', () => {
   });
 });
 
-describe('what was counted', () => {
+describe('a count of replicas', () => {
   it('is known for each primary, and old after a while', () => {
     const { replicaCounts, clock } = setUp();
     expect(replicaCounts.known('A')).toBeUndefined();
@@ -97,7 +100,7 @@ describe('what was counted', () => {
     expect(replicaCounts.known('A')).toEqual({ replicas: 0, isOld: false });
   });
 
-  it('is known no more once it is doubted, of that primary only', () => {
+  it('is forgotten once it is doubted, for that primary only', () => {
     const { replicaCounts } = setUp();
     replicaCounts.counted('A', 2);
     replicaCounts.counted('B', 1);

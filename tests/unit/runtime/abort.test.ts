@@ -27,7 +27,7 @@ describe('onAbort', () => {
     ]);
   });
 
-  it('does not call what was taken away, and takes the listener away with the last', () => {
+  it('does not call a removed callback, and removes the listener with the last callback', () => {
     const controller = new AbortController();
     const heard: string[] = [];
     const forgetA = onAbort(controller.signal, () => heard.push('a'));
@@ -41,7 +41,7 @@ describe('onAbort', () => {
     expect(heard).toEqual([]);
   });
 
-  it('starts afresh after the last was taken away', () => {
+  it('starts again after the last callback was removed', () => {
     const controller = new AbortController();
     const heard: string[] = [];
     const forgetOld = onAbort(controller.signal, () => heard.push('old'));
@@ -57,7 +57,7 @@ describe('onAbort', () => {
     forgetNewer();
   });
 
-  it('lets a callback take itself and others away while they are being called', () => {
+  it('lets a callback remove itself and others during the calls', () => {
     const controller = new AbortController();
     const heard: string[] = [];
     const forgetA = onAbort(controller.signal, () => {

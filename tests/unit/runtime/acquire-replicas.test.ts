@@ -37,7 +37,7 @@ function setUp() {
 }
 
 describe('a grant that too few replicas acknowledged', () => {
-  it('is told at once, and undone once', async () => {
+  it('rejects at once, and is undone once', async () => {
     const { answers, clock, log, start } = setUp();
     const error = tooFew();
     answers.push(error);
@@ -47,7 +47,7 @@ describe('a grant that too few replicas acknowledged', () => {
     expect(log).toEqual(['attempt', 'abandon']);
   });
 
-  it('because the server refuses to wait is told at once, and undone once', async () => {
+  it('because the server refuses WAIT rejects at once, and is undone once', async () => {
     const { answers, clock, log, start } = setUp();
     const error = tooFew(refusal());
     answers.push(error);
@@ -78,7 +78,7 @@ describe('a grant that too few replicas acknowledged', () => {
   it.each([
     ['the connection broke', reset],
     ['it was not reached', unreachable],
-  ])('for all that is known, since %s, is tried again, and then nothing is undone', async (_, failure) => {
+  ])('as far as known, since %s, is attempted again, and then nothing is undone', async (_, failure) => {
     const { answers, clock, log, start } = setUp();
     answers.push(tooFew(failure()), GRANTED);
     const outcome = start();
@@ -88,7 +88,7 @@ describe('a grant that too few replicas acknowledged', () => {
     expect(log).toEqual(['attempt', 'attempt']);
   });
 
-  it('for all that is known, and busy ever after: it is undone once the caller gives up', async () => {
+  it('as far as known, and busy ever after, is undone once the caller gives up', async () => {
     const { answers, clock, start, undone } = setUp();
     answers.push(tooFew(reset()), BUSY);
     const outcome = start(10_000);
@@ -111,7 +111,7 @@ describe('a grant that too few replicas acknowledged', () => {
     expect(undone()).toBe(1);
   });
 
-  it('that comes after the caller has aborted is undone once', async () => {
+  it('that arrives after the caller has aborted is undone once', async () => {
     const { bench, clock, log, undone } = setUp();
     const controller = new AbortController();
     let fail: (error: Error) => void = () => {};

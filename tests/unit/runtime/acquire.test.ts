@@ -78,8 +78,8 @@ async function headAndNext() {
   return { arena, controller, a, b };
 }
 
-describe('what is free', () => {
-  it('is had at the first attempt, without a subscription and without a timer', async () => {
+describe('a free lock', () => {
+  it('is granted at the first attempt, without a subscription or a timer', async () => {
     const arena = new Arena();
     arena.isFree = true;
     const a = arena.start('a');
@@ -91,7 +91,7 @@ describe('what is free', () => {
     expect(arena.isLineEmpty).toBe(true);
   });
 
-  it('is had by one try too', async () => {
+  it('is granted to a single attempt too', async () => {
     const arena = new Arena();
     arena.isFree = true;
     const a = arena.start('a', { waitMs: 0 });
@@ -100,7 +100,7 @@ describe('what is free', () => {
   });
 });
 
-describe('one try', () => {
+describe('a single attempt', () => {
   it('asks once, answers at once, and subscribes to nothing', async () => {
     const arena = new Arena();
     arena.remainingMs = 700;
@@ -125,8 +125,8 @@ describe('one try', () => {
   });
 });
 
-describe('what is taken', () => {
-  it('is tried again as soon as the subscription is acknowledged, and not before', async () => {
+describe('a taken lock', () => {
+  it('is attempted again as soon as the subscription is acknowledged, and not before', async () => {
     const arena = new Arena({ answersAtOnce: false });
     arena.start('a');
     await arena.clock.advance(500);
@@ -138,7 +138,7 @@ describe('what is taken', () => {
     expect(arena.log).toEqual(['a attempts', 'a attempts']);
   });
 
-  it('and given back between the first try and the acknowledgement is not missed', async () => {
+  it('released between the first attempt and the acknowledgement is not missed', async () => {
     const arena = new Arena({ answersAtOnce: false });
     const a = arena.start('a');
     await arena.clock.advance(10);
@@ -149,7 +149,7 @@ describe('what is taken', () => {
     expect(a.value).toBe('it');
   });
 
-  it('and given back before the acknowledgement is not missed when the head gives up meanwhile', async () => {
+  it('released before the acknowledgement is not missed when the head gives up meanwhile', async () => {
     const arena = new Arena({ answersAtOnce: false });
     const a = arena.start('a', { waitMs: 100 });
     const b = arena.start('b');
@@ -162,7 +162,7 @@ describe('what is taken', () => {
     expect(b.value).toBe('it');
   });
 
-  it('is had when a message tells that it is free', async () => {
+  it('is granted when a message reports the release', async () => {
     const arena = new Arena();
     const a = arena.start('a');
     await arena.clock.advance(1_000);
@@ -172,7 +172,7 @@ describe('what is taken', () => {
     expect(arena.clock.now()).toBe(2_000);
   });
 
-  it('is tried again one millisecond after the holder’s lease ends', async () => {
+  it('is attempted again one millisecond after the holder’s lease ends', async () => {
     const arena = new Arena();
     arena.remainingMs = 700;
     const startedAt = arena.clock.now();
@@ -183,7 +183,7 @@ describe('what is taken', () => {
     expect(arena.attemptedAt).toEqual([startedAt + 701]);
   });
 
-  it('is tried again about every poll interval when nothing is heard', async () => {
+  it('is attempted again about every poll interval without messages', async () => {
     const arena = new Arena();
     const a = arena.start('a');
     await arena.clock.advance(0);
@@ -200,7 +200,7 @@ describe('what is taken', () => {
     expect(a.value).toBe('it');
   });
 
-  it('is polled where nothing can be subscribed', async () => {
+  it('is polled if subscriptions are not possible', async () => {
     const arena = new Arena();
     arena.bench.driver.failures.push(...Array.from({ length: 100 }, unreachable));
     const a = arena.start('a');
@@ -210,7 +210,7 @@ describe('what is taken', () => {
     expect(a.value).toBe('it');
   });
 
-  it('and given back while an attempt was under way is tried again at once', async () => {
+  it('released during an attempt is attempted again at once', async () => {
     const arena = new Arena();
     const a = arena.start('a');
     await arena.clock.advance(100);
@@ -227,7 +227,7 @@ describe('what is taken', () => {
     expect(a.value).toBe('it');
   });
 
-  it('is no longer waited for after the wait’s end', async () => {
+  it('is not attempted after the end of the wait', async () => {
     const arena = new Arena();
     const a = arena.start('a', { waitMs: 300 });
     await arena.clock.advance(299);
@@ -242,7 +242,7 @@ describe('what is taken', () => {
 });
 
 describe('several waiters of one process', () => {
-  it('ask the server as little as one, and are served in their order', async () => {
+  it('send as few requests as one waiter, and are served in order', async () => {
     const arena = new Arena();
     const all = Array.from({ length: 50 }, (_, i) => arena.start(`${i}`));
     await arena.clock.advance(3_000);
@@ -256,7 +256,7 @@ describe('several waiters of one process', () => {
     expect(arena.bench.driver.connection.log.filter((what) => what === 'subscribe ch')).toHaveLength(1);
   });
 
-  it('are not all woken by the release that let one in', async () => {
+  it('are not all woken by the release that served one', async () => {
     const { arena, a, b } = await headAndNext();
     arena.release();
     arena.bench.driver.connection.events.onMessage('ch', '0');
@@ -266,7 +266,7 @@ describe('several waiters of one process', () => {
     expect(arena.log).toEqual(['a attempts']);
   });
 
-  it('pass a wake-up on when the head gives up in that very moment', async () => {
+  it('pass a wake-up on when the head gives up at that moment', async () => {
     const { arena, controller, a, b } = await headAndNext();
     controller.abort('stop');
     arena.release();
@@ -275,7 +275,7 @@ describe('several waiters of one process', () => {
     expect(b.value).toBe('it');
   });
 
-  it('get what a head took that gives up in the moment in which it was woken', async () => {
+  it('get the lock of a head that gives up at the moment it is woken', async () => {
     const { arena, controller, a, b } = await headAndNext();
     arena.release();
     controller.abort('stop');
@@ -288,7 +288,7 @@ describe('several waiters of one process', () => {
     expect(b.value).toBe('it');
   });
 
-  it('do not miss what a head was woken for that gives up, and took nothing', async () => {
+  it('do not miss the wake-up of a head that gives up without the lock', async () => {
     const { arena, controller, a, b } = await headAndNext();
     const take = arena.answer;
     // Sent on another connection than what undoes it, the attempt comes second, takes nothing, and nobody is told.
@@ -302,7 +302,7 @@ describe('several waiters of one process', () => {
     expect(b.value).toBe('it');
   });
 
-  it('leave the line when they give up, wherever they stand', async () => {
+  it('leave the line when they give up, at any position', async () => {
     const arena = new Arena();
     const controller = new AbortController();
     arena.start('a');
@@ -325,7 +325,7 @@ describe('several waiters of one process', () => {
     expect(arena.isLineEmpty).toBe(true);
   });
 
-  it('go on one after another at once where there is room for more', async () => {
+  it('continue one after another at once if the primitive admits several holders', async () => {
     const arena = new Arena();
     const all = ['a', 'b', 'c'].map((who) => arena.start(who, { isShared: true }));
     await arena.clock.advance(100);
@@ -337,7 +337,7 @@ describe('several waiters of one process', () => {
 });
 
 describe('giving up with an attempt in doubt', () => {
-  it('aborted while an attempt is under way: it is undone', async () => {
+  it('aborted during an attempt: the attempt is undone', async () => {
     const arena = new Arena();
     const controller = new AbortController();
     const late = defer<Answer>();
@@ -364,7 +364,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.log.at(-1)).toBe('a withdraws');
   });
 
-  it('aborted after a lost reply: it is undone', async () => {
+  it('aborted after a lost reply: the attempt is undone', async () => {
     const arena = new Arena();
     const controller = new AbortController();
     arena.answer = () => Promise.reject(reset());
@@ -376,7 +376,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.log.at(-1)).toBe('a abandons');
   });
 
-  it('granted after a lost reply: that is the one, nothing is undone', async () => {
+  it('granted after a lost reply: the grant counts, and nothing is undone', async () => {
     const arena = new Arena();
     const answers = [() => Promise.reject(reset()), async () => GRANTED];
     arena.answer = () => (answers.shift() as () => Promise<Answer>)();
@@ -386,7 +386,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.log).toEqual(['a attempts', 'a attempts']);
   });
 
-  it('granted after an attempt that was certainly not sent: there is no doubt', async () => {
+  it('granted after an attempt that was certainly not sent: nothing is in doubt', async () => {
     const arena = new Arena();
     const answers = [() => Promise.reject(unreachable()), async () => GRANTED];
     arena.answer = () => (answers.shift() as () => Promise<Answer>)();
@@ -395,7 +395,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(a.value).toBe('it');
   });
 
-  it('busy after a lost reply: the lost one may still be on its way, so it is undone in the end', async () => {
+  it('busy after a lost reply: the lost attempt may still be in flight, so it is undone in the end', async () => {
     const arena = new Arena();
     const answers: (() => Promise<Answer>)[] = [() => Promise.reject(reset())];
     arena.answer = () => answers.shift()?.() ?? Promise.resolve(busy());
@@ -415,7 +415,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.log).not.toContain('a abandons');
   });
 
-  it('refused: it rejects at once, and there is nothing to undo', async () => {
+  it('refused: the call rejects at once, and there is nothing to undo', async () => {
     const arena = new Arena();
     const error = refusal('WRONGTYPE Operation against a key holding the wrong kind of value');
     arena.answer = () => Promise.reject(error);
@@ -427,7 +427,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.isLineEmpty).toBe(true);
   });
 
-  it('refused after a lost reply: the outcome is not known, and the lost one is undone', async () => {
+  it('refused after a lost reply: the outcome is unknown, and the lost attempt is undone', async () => {
     const arena = new Arena();
     const errors = [reset(), refusal()];
     arena.answer = () => Promise.reject(errors.shift());
@@ -437,7 +437,7 @@ describe('giving up with an attempt in doubt', () => {
     expect(arena.log.at(-1)).toBe('a abandons');
   });
 
-  it('closed while an attempt is under way: it is undone', async () => {
+  it('closed during an attempt: the attempt is undone', async () => {
     const arena = new Arena();
     arena.answer = () => new Promise(() => {});
     const a = arena.start('a');
@@ -449,10 +449,10 @@ describe('giving up with an attempt in doubt', () => {
   });
 });
 
-describe('a slot that is on its way to another node', () => {
+describe('a slot that moves to another node', () => {
   const isMoving = () => Promise.reject(refusal('TRYAGAIN Multiple keys request during rehashing of slot'));
 
-  it('makes a caller wait that sets no limit, for as long as it moves', async () => {
+  it('makes a caller without a limit wait for as long as it moves', async () => {
     const arena = new Arena();
     arena.answer = isMoving;
     const a = arena.start('a');
@@ -464,7 +464,7 @@ describe('a slot that is on its way to another node', () => {
     expect(arena.log).not.toContain('a abandons');
   });
 
-  it('is an error for a caller that sets a limit, one command time-out after it', async () => {
+  it('is an error for a caller with a limit, one command time-out after the limit', async () => {
     const arena = new Arena();
     arena.answer = isMoving;
     const a = arena.start('a', { waitMs: 1_000 });
@@ -517,7 +517,7 @@ describe('a server that cannot be reached', () => {
     },
   );
 
-  it('comes back within the time: it is had', async () => {
+  it('returns within the time: the lock is granted', async () => {
     const arena = new Arena();
     arena.answer = isGone;
     const a = arena.start('a');
@@ -527,7 +527,7 @@ describe('a server that cannot be reached', () => {
     expect(a.value).toBe('it');
   });
 
-  it('after the waiter was told to wait: it waits out the outage', async () => {
+  it('after the lock was busy: the waiter waits until the server is back', async () => {
     const arena = new Arena();
     const a = arena.start('a');
     await arena.clock.advance(1_000);
@@ -539,7 +539,7 @@ describe('a server that cannot be reached', () => {
     expect(a.value).toBe('it, in doubt');
   });
 
-  it('while the waiter queues behind others: it waits out the outage', async () => {
+  it('while the waiter queues behind others: the waiter waits until the server is back', async () => {
     const arena = new Arena();
     const controller = new AbortController();
     arena.start('a', { signal: controller.signal });
@@ -566,7 +566,7 @@ describe('a server that cannot be reached', () => {
 });
 
 describe('spinning', () => {
-  it('tries after the pauses it is given, and subscribes to nothing', async () => {
+  it('attempts after the given pauses, and subscribes to nothing', async () => {
     const arena = new Arena();
     const pauses = [5, 10, 20, 40];
     const waiting: Waiting = { kind: 'spin', nextDelayMs: () => pauses.shift() ?? 100 };

@@ -11,7 +11,7 @@ function setUp() {
   return { clock, reports, backgroundRetry: new BackgroundRetry(clock, reports.report) };
 }
 
-describe('Settler', () => {
+describe('BackgroundRetry', () => {
   it('repeats until the server has answered', async () => {
     const { clock, reports, backgroundRetry } = setUp();
     let calls = 0;
@@ -25,7 +25,7 @@ describe('Settler', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('gives up when the time is over, and reports why', async () => {
+  it('gives up at the time limit, and reports why', async () => {
     const { clock, reports, backgroundRetry } = setUp();
     const error = reset();
     let calls = 0;
@@ -59,7 +59,7 @@ describe('Settler', () => {
     },
   );
 
-  it('tells a refusal at once, and repeats until it is lifted', async () => {
+  it('reports a refusal at once, and repeats until it is lifted', async () => {
     const { clock, reports, backgroundRetry } = setUp();
     const error = refusal();
     let calls = 0;
@@ -74,7 +74,7 @@ describe('Settler', () => {
     expect(reports.of('error')).toHaveLength(1);
   });
 
-  it('tells a refusal that is never lifted once', async () => {
+  it('reports a refusal that is never lifted once', async () => {
     const { clock, reports, backgroundRetry } = setUp();
     backgroundRetry.settle('release "x"', 5_000, () => Promise.reject(refusal()));
     await clock.advance(10_000);

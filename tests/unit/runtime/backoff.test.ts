@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../../src/runtime/backoff.ts';
 
 describe('Backoff', () => {
-  it('stays between half and all of a step that doubles up to the limit', () => {
+  it('stays between half and all of a step, which doubles up to the limit', () => {
     const limits = fc.record({
       firstMs: fc.integer({ min: 1, max: 1_000 }),
       factor: fc.integer({ min: 1, max: 100 }),

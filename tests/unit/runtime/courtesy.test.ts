@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { Courtesy } from '../../../src/runtime/courtesy.ts';
 
 describe('Courtesy', () => {
-  it('does not stand back where nobody else heard of the release', () => {
+  it('does not wait if no other process received the release', () => {
     expect(new Courtesy().released(0)).toBe(0);
   });
 
-  it('waits for a turn of each of the others, and not longer than 5 ms for one', () => {
+  it('waits for one turn of each other process, and not longer than 5 ms for each', () => {
     const courtesy = new Courtesy();
     expect(courtesy.released(3)).toBe(5);
     expect(courtesy.turnEnded()).toBe(3);
@@ -18,7 +18,7 @@ describe('Courtesy', () => {
     expect(courtesy.turnEnded()).toBe(5);
   });
 
-  it('is left out for 1, 3, 7, 15 releases after each time that it was in vain', () => {
+  it('is skipped for 1, 3, 7, 15 releases after each useless wait', () => {
     const courtesy = new Courtesy();
     const leftOut: number[] = [];
     for (let round = 0; round < 5; round += 1) {
@@ -43,7 +43,7 @@ describe('Courtesy', () => {
     expect(leftOut).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('is not in vain when another turn ended before the attempt', () => {
+  it('is not useless if another turn ended before the attempt', () => {
     const courtesy = new Courtesy();
     courtesy.released(1);
     courtesy.turnEnded();

@@ -24,8 +24,8 @@ function silence({ renewal, lock }: ReturnType<typeof setUp>): void {
   };
 }
 
-describe('how long the word of the server counts', () => {
-  it('a lease longer than the grace is relied on for less than a grace without a word', async () => {
+describe('how long a confirmation of the server counts', () => {
+  it('a lease longer than the grace is reliable for less than a grace without a confirmation', async () => {
     const stage = setUp();
     const { bench, clock, lock } = stage;
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 600_000 });
@@ -47,7 +47,7 @@ describe('how long the word of the server counts', () => {
     expect(entry.reasons).toEqual(['expired']);
   });
 
-  it('counts from when that was sent which the server answered', async () => {
+  it('counts from the send time of the confirmed request', async () => {
     const stage = setUp();
     const { bench, clock, lock, renewal } = stage;
     const { tenure } = bench.hold(lock, { renewed: false, leaseMs: 600_000 });
@@ -64,7 +64,7 @@ describe('how long the word of the server counts', () => {
     expect(clock.now() + tenure.remainingMs).toBeGreaterThan(sentAt + 25_000);
   });
 
-  it('never counts for longer than the lease that it confirmed, though a longer one was had before', async () => {
+  it('never counts for longer than the confirmed lease, though an earlier lease was longer', async () => {
     const stage = setUp({ watchdogMs: 9_000, graceMs: 30_000 });
     const { bench, clock, lock, renewal } = stage;
     const { tenure } = bench.hold(lock);
@@ -76,7 +76,7 @@ describe('how long the word of the server counts', () => {
     expect(clock.now() + tenure.remainingMs).toBeLessThan(atMs + leaseMs);
   });
 
-  it('what came back counts for no longer than the lease it came back with', async () => {
+  it('a reclaimed hold counts for no longer than its reclaimed lease', async () => {
     const stage = setUp({ watchdogMs: 9_000, graceMs: 30_000 });
     const { bench, clock, lock, renewal } = stage;
     const { tenure } = bench.hold(lock);
@@ -91,7 +91,7 @@ describe('how long the word of the server counts', () => {
   });
 });
 
-describe('a hold that the server knows nothing of', () => {
+describe('a hold that the server has forgotten', () => {
   /** The server has forgotten it. */
   function forgotten(settings?: Parameters<typeof setUp>[0]) {
     const stage = setUp(settings);
@@ -99,7 +99,7 @@ describe('a hold that the server knows nothing of', () => {
     return { ...stage, ...stage.bench.hold(stage.lock) };
   }
 
-  it('is asked back as it is, and kept', async () => {
+  it('is reclaimed unchanged, and kept', async () => {
     const { clock, entry, lock, renewal, reports } = forgotten();
     await clock.advance(10_000);
     expect(lock.claims).toEqual([{ owner: 'c:a', count: 1, leaseMs: 30_000, token: undefined }]);
@@ -110,7 +110,7 @@ describe('a hold that the server knows nothing of', () => {
     expect(reports.of('lost')).toEqual([]);
   });
 
-  it('comes back with its count, its token, and what is left of a lease of its own', async () => {
+  it('is reclaimed with its count, its token, and the rest of its own lease', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const entry = new NotingEntry(false);
     const grant = { owner: 'c:7', sentAt: clock.now(), leaseMs: 50_000, token: 1234 };
@@ -127,7 +127,7 @@ describe('a hold that the server knows nothing of', () => {
   it.each([
     ['taken', 'failover'],
     ['lost', 'notOwner'],
-  ] as const)('answered "%s", it is lost at once, and nothing is released', async (answer, reason) => {
+  ] as const)('answered "%s", is lost at once, and nothing is released', async (answer, reason) => {
     const { clock, entry, lock } = forgotten();
     lock.reclaim = async () => answer;
     await clock.advance(10_000);
@@ -141,7 +141,7 @@ describe('a hold that the server knows nothing of', () => {
     ['no answer', reset],
     ['not reached', unreachable],
     ['refused', refusal],
-  ])('%s: is asked for again and again until its deadline, and put at risk once', async (_, failure) => {
+  ])('%s: is requested repeatedly until its deadline, and reported at risk once', async (_, failure) => {
     const { clock, entry, lock, renewal, reports, tenure } = forgotten();
     lock.reclaim = async () => {
       throw failure();
@@ -159,7 +159,7 @@ describe('a hold that the server knows nothing of', () => {
     expect(lock.claims).toHaveLength(asked);
   });
 
-  it('and then answered, is kept; the next silence puts it at risk anew', async () => {
+  it('and then answered, is kept; the next silence puts it at risk again', async () => {
     const { clock, entry, lock, renewal, reports } = forgotten();
     lock.reclaim = async () => {
       throw reset();
@@ -179,7 +179,7 @@ describe('a hold that the server knows nothing of', () => {
     expect(reports.of('atRisk')).toHaveLength(2);
   });
 
-  it('is not asked for once its deadline has passed', async () => {
+  it('is not reclaimed once its deadline has passed', async () => {
     const { clock, entry, lock, tenure } = forgotten();
     clock.jump(31_000);
     expect(await tenure.reclaim()).toBe(false);
@@ -188,7 +188,7 @@ describe('a hold that the server knows nothing of', () => {
     expect(lock.claims).toEqual([]);
   });
 
-  it('answered after the holder was told: what came back is released', async () => {
+  it('answered after its signal aborted: the reclaimed hold is released', async () => {
     const { clock, entry, lock } = forgotten();
     const answer = defer<'held'>();
     lock.reclaim = () => answer.promise;
@@ -199,7 +199,7 @@ describe('a hold that the server knows nothing of', () => {
     expect(lock.calls).toEqual(['release 90000']);
   });
 
-  it('others of its batch are kept, whatever becomes of it', async () => {
+  it('does not affect the other holds of its batch', async () => {
     const { bench, clock, lock, protocol, renewal } = setUp();
     const [first, second, third] = [lock, protocol('b'), protocol('c')];
     const holds = [first, second, third].map((one) => bench.hold(one));
@@ -211,7 +211,7 @@ describe('a hold that the server knows nothing of', () => {
     expect([...first.claims, ...third.claims]).toEqual([]);
   });
 
-  it('one that gets no answer keeps none of its batch from coming back', async () => {
+  it('without an answer does not stop the rest of its batch from being reclaimed', async () => {
     const { bench, clock, lock, protocol, renewal } = setUp();
     const other = protocol('b');
     const [silent, back] = [bench.hold(lock), bench.hold(other)];
@@ -228,8 +228,8 @@ describe('a hold that the server knows nothing of', () => {
   });
 });
 
-describe('entering a hold that the server knows nothing of', () => {
-  it('asks it back first, and then enters', async () => {
+describe('entering a hold that the server has forgotten', () => {
+  it('reclaims the hold first, and then enters', async () => {
     const { bench, lock } = setUp();
     const { tenure } = bench.hold(lock);
     const answers: ('held' | 'lost')[] = ['lost', 'held'];
@@ -240,7 +240,7 @@ describe('entering a hold that the server knows nothing of', () => {
     expect(tenure.count).toBe(2);
   });
 
-  it('is a loss for everyone inside when somebody else has it', async () => {
+  it('is a loss for every entry if another owner has the lock', async () => {
     const { bench, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     lock.answers.enter = async () => 'lost';
@@ -249,7 +249,7 @@ describe('entering a hold that the server knows nothing of', () => {
     expect(entry.reasons).toEqual(['failover']);
   });
 
-  it('repeats the whole of it after a lost reply', async () => {
+  it('repeats both steps after a lost reply', async () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock);
     let isBack = false;
@@ -267,8 +267,8 @@ describe('entering a hold that the server knows nothing of', () => {
   });
 });
 
-describe('extending a hold that the server knows nothing of', () => {
-  it('asks it back first, and then extends', async () => {
+describe('extending a hold that the server has forgotten', () => {
+  it('reclaims the hold first, and then extends', async () => {
     const { bench, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const answers = [0, 1];
@@ -279,7 +279,7 @@ describe('extending a hold that the server knows nothing of', () => {
     expect(entry.reasons).toEqual([]);
   });
 
-  it('is a loss when it does not come back', async () => {
+  it('is a loss if the hold cannot be reclaimed', async () => {
     const { bench, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock);
     renewal.answer = async () => [0];
@@ -288,7 +288,7 @@ describe('extending a hold that the server knows nothing of', () => {
     expect(entry.reasons).toEqual(['notOwner']);
   });
 
-  it('released while it was asked: it is not asked back, and there was nothing to extend', async () => {
+  it('released during the request: the hold is not reclaimed, and there is nothing to extend', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const answer = defer<readonly number[]>();
@@ -302,7 +302,7 @@ describe('extending a hold that the server knows nothing of', () => {
   });
 });
 
-describe('leaving a hold that the server knows nothing of', () => {
+describe('leaving a hold that the server has forgotten', () => {
   async function entered() {
     const stage = setUp();
     const { entry, tenure } = stage.bench.hold(stage.lock);
@@ -312,14 +312,14 @@ describe('leaving a hold that the server knows nothing of', () => {
     return { ...stage, entry, second, tenure };
   }
 
-  it('one of several: comes back with the count that is left', async () => {
+  it('one of several entries: the hold is reclaimed with the remaining count', async () => {
     const { entry, lock, second, tenure } = await entered();
     expect(await tenure.leave(second)).toBe(true);
     expect(lock.claims).toMatchObject([{ count: 1 }]);
     expect(entry.reasons).toEqual([]);
   });
 
-  it('one of several, and somebody else has it: answers false, and is a loss for the others', async () => {
+  it('one of several entries, and another owner has the lock: answers false, and the other entries are lost', async () => {
     const { entry, lock, second, tenure } = await entered();
     lock.reclaim = async () => 'taken';
     expect(await tenure.leave(second)).toBe(false);
@@ -327,7 +327,7 @@ describe('leaving a hold that the server knows nothing of', () => {
     expect(second.reasons).toEqual([]);
   });
 
-  it('the last: within the grace nobody else was in, so it was held until now', async () => {
+  it('the last entry: within the grace no other owner had the lock, so it was held until now', async () => {
     const { bench, lock, reports } = setUp();
     const { entry, tenure } = bench.hold(lock);
     lock.answers.release = async () => 'lost';
@@ -338,7 +338,7 @@ describe('leaving a hold that the server knows nothing of', () => {
     expect(reports.of('lost')).toEqual([]);
   });
 
-  it('the last, by a server that has forgotten nothing: it was lost before', async () => {
+  it('the last entry, on a server that has forgotten nothing: the hold was lost before', async () => {
     const { bench, lock, reports } = setUp();
     const { entry, tenure } = bench.hold(lock);
     lock.answers.release = async () => 'lost';
@@ -346,14 +346,14 @@ describe('leaving a hold that the server knows nothing of', () => {
     expect(reports.of('lost')).toMatchObject([{ reason: 'notOwner' }]);
   });
 
-  it('the last, of a server that has it: whether there is a grace is not asked', async () => {
+  it('the last entry, on a server that has the hold: the grace does not matter', async () => {
     const { bench, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     expect(await tenure.leave(entry)).toBe(true);
     expect(lock.calls).toEqual(['release 6000']);
   });
 
-  it('while it is being asked back: what comes back is not kept, and nobody is told of a loss', async () => {
+  it('during a reclaim: the reclaimed hold is not kept, and no loss is reported', async () => {
     const { bench, clock, lock, renewal, reports } = setUp();
     const { entry, tenure } = bench.hold(lock);
     renewal.answer = async () => [0];
@@ -373,8 +373,8 @@ describe('leaving a hold that the server knows nothing of', () => {
   });
 });
 
-describe('a hold with a lease of its own', () => {
-  it('is confirmed with what is left of it, by itself, and never given more', async () => {
+describe('a hold with leaseMs', () => {
+  it('is confirmed with the rest of its lease, separately, and never extended', async () => {
     const { bench, clock, lock, protocol, renewal } = setUp();
     const { entry } = bench.hold(lock, { renewed: false, leaseMs: 45_000 });
     bench.hold(protocol('b'));
@@ -390,7 +390,7 @@ describe('a hold with a lease of its own', () => {
     expect(entry.reasons).toEqual(['expired']);
   });
 
-  it('is confirmed no more once it is given back', async () => {
+  it('is not confirmed after its release', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 600_000 });
     await tenure.leave(entry);
@@ -399,7 +399,7 @@ describe('a hold with a lease of its own', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('lost for want of a word is given back, once nobody can rely on it: its lease would keep all others out', async () => {
+  it('lost without a confirmation is released once no holder can rely on it: its lease would keep others out', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 600_000 });
     const startedAt = clock.now();
@@ -412,7 +412,7 @@ describe('a hold with a lease of its own', () => {
     expect(lock.calls).toEqual(['release 660000']);
   });
 
-  it('lost because the server is not reached is given back as soon as it is, not when its lease is over', async () => {
+  it('lost because the server is unreachable is released as soon as the server answers, not when its lease ends', async () => {
     const stage = setUp();
     const { bench, clock, lock } = stage;
     const { entry } = bench.hold(lock, { renewed: false, leaseMs: 600_000 });
@@ -426,7 +426,7 @@ describe('a hold with a lease of its own', () => {
 });
 
 describe('a renewal that fails and is repeated', () => {
-  it('gives the others their own lease, though one of them has become one with a lease of its own', async () => {
+  it('gives each hold its own lease, though one of them has got a leaseMs meanwhile', async () => {
     const { bench, clock, lock, protocol, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock);
     await tenure.enter(new NotingEntry(false), 600_000);

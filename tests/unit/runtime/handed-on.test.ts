@@ -36,7 +36,7 @@ function setUp() {
   };
 }
 
-it('one that was told to wait', async () => {
+it('a waiter whose attempt found the lock busy', async () => {
   const { clock, log, start, passOn } = setUp();
   const [first, second] = [start('first'), start('second')];
   await clock.advance(100);
@@ -49,7 +49,7 @@ it('one that was told to wait', async () => {
   expect(log).toEqual([]);
 });
 
-it('not one whose attempt is under way: that may be granted', async () => {
+it('not a waiter with a pending attempt, which may be granted', async () => {
   const { clock, attempts, start, passOn } = setUp();
   const answer = defer<Answer>();
   attempts.push(() => answer.promise);
@@ -60,7 +60,7 @@ it('not one whose attempt is under way: that may be granted', async () => {
   expect(first.value).toBe('it');
 });
 
-it('not one whose attempt was not answered: it may run yet', async () => {
+it('not a waiter with an unanswered attempt, which may still run', async () => {
   const { clock, attempts, start, passOn } = setUp();
   attempts.push(
     () => Promise.reject(reset()),

@@ -44,7 +44,7 @@ describe('a grant', () => {
     expect(judge(bench, lock, 10_000)).toMatchObject({ reason: 'suspended' });
   });
 
-  it('is late when the grace of the guard is over, however long the lease', () => {
+  it('is late when the grace of the guard has ended, however long the lease', () => {
     const { bench, clock, renewal } = setUp();
     clock.jump(30_000);
     expect(judge(bench, new GuardedProtocol('a', renewal, 60_000), 600_000)).toBe('in time');
@@ -60,8 +60,8 @@ describe('a grant', () => {
   });
 });
 
-describe('a lease that the server may have given without an answer', () => {
-  it('by extend: is released when the known one is over, and not before', async () => {
+describe('a lease that the server may have granted without an answer', () => {
+  it('by extend: is released when the known lease ends, and not before', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 10_000 });
     renewal.answer = () => Promise.reject(reset());
@@ -74,7 +74,7 @@ describe('a lease that the server may have given without an answer', () => {
     expect(lock.calls).toEqual(['release 120000']);
   });
 
-  it('by a renewal whose entry has left: is released when what is left is over', async () => {
+  it('by a renewal whose entry has left: is released when the remaining lease ends', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 35_000 });
     const renewed = new NotingEntry(true);
@@ -88,7 +88,7 @@ describe('a lease that the server may have given without an answer', () => {
     expect(lock.calls).toEqual(['release 95000']);
   });
 
-  it('by a renewal under way when the machine is suspended: is released', async () => {
+  it('by a renewal in flight when the machine is suspended: is released', async () => {
     const { bench, clock, lock, renewal } = setUp();
     renewal.answer = () => new Promise(() => {});
     const { entry } = bench.hold(lock);
@@ -99,7 +99,7 @@ describe('a lease that the server may have given without an answer', () => {
     expect(lock.calls).toEqual(['release 90000']);
   });
 
-  it('and that was confirmed afterwards: nothing is released when it is over', async () => {
+  it('and confirmed afterwards: nothing is released when it ends', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 10_000 });
     const answer = renewal.answer;

@@ -24,7 +24,7 @@ describe('deadlineOf', () => {
     );
   });
 
-  it('leaves some of every lease that can be had by the watchdog, and most of a long one', () => {
+  it('leaves part of every lease that the watchdog can have, and most of a long one', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 10 ** 9 }), (leaseMs) => {
         const reliedOnMs = deadlineOf(0, leaseMs);

@@ -62,7 +62,7 @@ function turnsOf(waiters: readonly NotingWaiter[]): number[] {
 }
 
 describe('Line', () => {
-  it('serves in the order they came', async () => {
+  it('serves waiters in order of arrival', async () => {
     const { clock, line } = setUp();
     expect(line.join(new NotingWaiter())).toBe(true);
     expect(line.join(new NotingWaiter())).toBe(false);
@@ -77,7 +77,7 @@ describe('Line', () => {
     expect(other.emptied).toBe(1);
   });
 
-  it('lets who left keep nobody who came later: a line that never ends would never be freed', () => {
+  it('does not retain later waiters through one that left: an endless line would never be freed', () => {
     const { line } = setUp();
     const waiters = join(line, 3);
     for (const waiter of [1, 0, 2].map((index) => waiters[index] as NotingWaiter)) {
@@ -87,7 +87,7 @@ describe('Line', () => {
     }
   });
 
-  it('passes over who left from the middle, and from the end', async () => {
+  it('skips waiters that left from the middle, and from the end', async () => {
     const { clock, line } = setUp();
     const waiters = join(line, 4) as [NotingWaiter, NotingWaiter, NotingWaiter, NotingWaiter];
     line.leave(waiters[1]);
@@ -98,7 +98,7 @@ describe('Line', () => {
     expect(line.hasOthers).toBe(false);
   });
 
-  it('gives the next its turn not before the others had their say', async () => {
+  it('gives the next waiter its turn only after pending callbacks have run', async () => {
     const { clock, line } = setUp();
     const waiters = join(line, 3) as [NotingWaiter, NotingWaiter, NotingWaiter];
     // One signal makes the first two give up, one after the other.
@@ -109,7 +109,7 @@ describe('Line', () => {
     expect(waiters[2].turns).toBe(1);
   });
 
-  it('is due for the first who comes', () => {
+  it('is due for the first waiter', () => {
     expect(setUp().line.isDue).toBe(true);
   });
 
@@ -128,7 +128,7 @@ describe('Line', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is due at once when something happens, and the timer goes', () => {
+  it('is due at once after a wake-up, and the timer is cancelled', () => {
     const { clock, line } = setUp();
     const [head] = join(line, 1);
     line.attempting();
@@ -139,7 +139,7 @@ describe('Line', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('counts what happens while an attempt is under way as news', () => {
+  it('counts a wake-up during an attempt', () => {
     const { line } = setUp();
     const [head] = join(line, 1);
     line.attempting();
@@ -149,7 +149,7 @@ describe('Line', () => {
     expect(head?.turns).toBe(0);
   });
 
-  it('leaves a wake-up that the head did not follow to the next', async () => {
+  it('leaves an unused wake-up of the head to the next waiter', async () => {
     const { clock, line } = setUp();
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
@@ -163,7 +163,7 @@ describe('Line', () => {
     expect(line.isDue).toBe(true);
   });
 
-  it('wakes the next, not the head that gave up while it waited', async () => {
+  it('wakes the next waiter, not the head that gave up', async () => {
     const { clock, line } = setUp();
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
@@ -178,7 +178,7 @@ describe('Line', () => {
     expect([head.turns, next.turns]).toEqual([0, 2]);
   });
 
-  it('is as new for whoever comes after the last has left', () => {
+  it('starts again for a waiter that arrives after the last has left', () => {
     const { line } = setUp();
     const last = new NotingWaiter();
     line.join(last);
@@ -200,7 +200,7 @@ describe('Line', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('the next waits as long as the head knew it was worth waiting', async () => {
+  it('the next waiter waits until the time that the head knew', async () => {
     const { clock, line } = setUp();
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
@@ -215,7 +215,7 @@ describe('Line', () => {
     expect(next.turns).toBe(2);
   });
 
-  it('is looked at from outside at the poll: what is taken goes on waiting, what is free is asked for', async () => {
+  it('is checked by the poller: waiters of a taken lock keep waiting, those of a free lock attempt', async () => {
     const answers = [30_000, 60_000, -2];
     const { clock, line } = setUp(async () => [answers.shift() ?? 0]);
     const [head] = join(line, 1);
@@ -232,7 +232,7 @@ describe('Line', () => {
     expect(line.isDue).toBe(true);
   });
 
-  it('that is taken for less than a poll is asked for when that time is over', async () => {
+  it('that is taken for less than a poll interval is attempted when that time has passed', async () => {
     const { clock, line } = setUp(async () => [800]);
     const [head] = join(line, 1);
     line.attempting();
@@ -246,7 +246,7 @@ describe('Line', () => {
     expect(head?.turns).toBe(1);
   });
 
-  it('that was woken while it was looked at does not hear of that any more', async () => {
+  it('that was woken during a check ignores the result of the check', async () => {
     let answer: (remaining: number[]) => void = () => {};
     const peeking: Peek = () =>
       new Promise((resolve) => {
@@ -267,7 +267,7 @@ describe('Line', () => {
     expect(line.isDue).toBe(true);
   });
 
-  it('that changed hands while it was looked at does not hear of that any more, and leaves no timer', async () => {
+  it('that changed hands during a check ignores the result of the check, and leaves no timer', async () => {
     let answer: (remaining: number[]) => void = () => {};
     const peeking: Peek = () =>
       new Promise((resolve) => {
@@ -293,7 +293,7 @@ describe('Line', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('granted: messages that came meanwhile tell of the release that let the head in', () => {
+  it('granted: messages that arrived meanwhile belong to the release that served the head', () => {
     const { line } = setUp();
     const [head] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
@@ -303,7 +303,7 @@ describe('Line', () => {
     expect(line.isDue).toBe(false);
   });
 
-  it('listens once, for all who come, and stops when the last has left', async () => {
+  it('subscribes once for all waiters, and stops when the last has left', async () => {
     const { clock, driver, line } = setUp();
     const [first, second] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.listenTo('a');
@@ -316,7 +316,7 @@ describe('Line', () => {
     expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
   });
 
-  it('is woken when the subscription is acknowledged, because a release may have gone unheard', async () => {
+  it('is woken when the subscription is acknowledged, because a release may have been missed', async () => {
     const { clock, driver, line } = setUp();
     driver.answersAtOnce = false;
     const [head] = join(line, 1);
@@ -360,7 +360,7 @@ describe('Line', () => {
       return { clock, line, head, hear };
     }
 
-    it('is no news to itself; the next message is', async () => {
+    it('does not wake this process; the next message does', async () => {
       const { line, head, hear } = await listening();
       line.releasing();
       line.released(2);
@@ -370,7 +370,7 @@ describe('Line', () => {
       expect(head.turns).toBe(1);
     });
 
-    it('may be heard of before it is answered', async () => {
+    it('may be announced before it is answered', async () => {
       const { line, head, hear } = await listening();
       line.releasing();
       hear();
@@ -380,7 +380,7 @@ describe('Line', () => {
       expect(head.turns).toBe(1);
     });
 
-    it('that was not announced leaves every message news', async () => {
+    it('that was not announced does not suppress later messages', async () => {
       const { line, head, hear } = await listening();
       line.releasing();
       line.released(-1);
@@ -389,7 +389,7 @@ describe('Line', () => {
       expect(head.turns).toBe(1);
     });
 
-    it('has the head look after 5 ms when others may have heard of it and none comes', async () => {
+    it('makes the head attempt after 5 ms if other processes may have received it and none took the lock', async () => {
       for (const heardBy of [2, -1, 'released'] as const) {
         const { clock, line, head } = await listening();
         line.releasing();
@@ -401,7 +401,7 @@ describe('Line', () => {
       }
     });
 
-    it('that others heard of: a turn of theirs that ends while the head asks is news all the same', async () => {
+    it('that others received: a turn of theirs that ends during the attempt still wakes the head', async () => {
       const { line, hear } = await listening();
       line.releasing();
       line.released(3);
@@ -414,7 +414,7 @@ describe('Line', () => {
       expect(line.isDue).toBe(true);
     });
 
-    it('that is answered while the head asks is news all the same', async () => {
+    it('that is answered during the attempt still wakes the head', async () => {
       const { line } = await listening();
       line.releasing();
       line.wake();
@@ -424,7 +424,7 @@ describe('Line', () => {
       expect(line.isDue).toBe(true);
     });
 
-    it('that only this process heard of lets the head go on at once', async () => {
+    it('that only this process received lets the head attempt at once', async () => {
       const { line, head } = await listening();
       line.releasing();
       line.released(1);

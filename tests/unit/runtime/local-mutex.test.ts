@@ -31,8 +31,8 @@ function sameTurn(clock: ManualClock, then: () => void): Clock {
   };
 }
 
-describe('Turnstile', () => {
-  it('lets siblings pass one after another, in the order they came', async () => {
+describe('LocalMutex', () => {
+  it('admits siblings one after another, in order of arrival', async () => {
     const { clock, waitBudget, localMutex } = setUp();
     const inside: string[] = [];
     for (const who of ['a', 'b', 'c']) void localMutex.enter(who, waitBudget()).then(() => inside.push(who));
@@ -46,7 +46,7 @@ describe('Turnstile', () => {
     expect(inside).toEqual(['a', 'b', 'c']);
   });
 
-  it('lets who is inside pass, however deep, and nobody else until they are out', async () => {
+  it('admits nested entries at any depth, and no other caller until they have left', async () => {
     const { clock, waitBudget, localMutex } = setUp();
     expect(await localMutex.enter('a', waitBudget())).toBe(true);
     expect(await localMutex.enter('a.1', waitBudget())).toBe(true);
@@ -66,7 +66,7 @@ describe('Turnstile', () => {
     expect(stranger.state).toBe('resolved');
   });
 
-  it('answers false when patience is over, and leaves no place behind', async () => {
+  it('answers false when the wait budget has ended, and leaves no place behind', async () => {
     const { clock, waitBudget, localMutex } = setUp();
     await localMutex.enter('a', waitBudget());
     const b = watchPromise(localMutex.enter('b', waitBudget(100)));
@@ -92,7 +92,7 @@ describe('Turnstile', () => {
     expect(await localMutex.enter('c', waitBudget(0))).toBe(true);
   });
 
-  it('let in and aborted in the same moment: the place goes to the next', async () => {
+  it('admitted and aborted at the same moment: the place goes to the next caller', async () => {
     const { clock, waitBudget, localMutex } = setUp();
     const controller = new AbortController();
     await localMutex.enter('a', waitBudget());
@@ -106,7 +106,7 @@ describe('Turnstile', () => {
     expect(c).toEqual({ state: 'resolved', value: true });
   });
 
-  it('let in and expired in the same moment: it is inside, and says so', async () => {
+  it('admitted and expired at the same moment: the caller is inside, and the answer is true', async () => {
     const { clock, waitBudget, localMutex } = setUp();
     await localMutex.enter('a', waitBudget());
     const b = localMutex.enter(
@@ -127,7 +127,7 @@ describe('Turnstile', () => {
     expect(c.state).toBe('resolved');
   });
 
-  it('is idle when nobody is inside or waits', async () => {
+  it('is idle when no caller is inside or waits', async () => {
     const { clock, waitBudget, localMutex } = setUp();
     expect(localMutex.isIdle).toBe(true);
     await localMutex.enter('a', waitBudget());

@@ -12,7 +12,7 @@ function setUp() {
 }
 
 describe('a deadline that passes', () => {
-  it('during the first renewal, unanswered yet: the server is unreachable, and that was told before', async () => {
+  it('during an unanswered first renewal: the reason is unreachable, and the risk was reported before', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     renewal.answer = () => new Promise(() => {});
     const { entry } = bench.hold(protocol);
@@ -24,7 +24,7 @@ describe('a deadline that passes', () => {
     expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'unreachable' }]);
   });
 
-  it('during the first renewal: what it may have prolonged is released', async () => {
+  it('during the first renewal: a lease that it may have extended is released', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     renewal.answer = () => new Promise(() => {});
     bench.hold(protocol);
@@ -32,7 +32,7 @@ describe('a deadline that passes', () => {
     expect(protocol.calls).toEqual([expect.stringMatching(/^release /)]);
   });
 
-  it('during a renewal that fails later: told once', async () => {
+  it('during a renewal that fails later: the loss is reported once', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     const answer = defer<readonly number[]>();
     renewal.answer = () => answer.promise;
@@ -45,7 +45,7 @@ describe('a deadline that passes', () => {
     expect(reports.of('lost')).toHaveLength(1);
   });
 
-  it('of a lease of its own has expired, and no renewal was at risk', async () => {
+  it('of a hold with leaseMs: the reason is expired, and no risk was reported', async () => {
     const { bench, clock, protocol, reports } = setUp();
     const { entry } = bench.hold(protocol, { renewed: false });
     await clock.advance(3_000);
@@ -55,7 +55,7 @@ describe('a deadline that passes', () => {
 });
 
 describe('a wait that is aborted before it begins', () => {
-  it('leaves no line, and nothing in the way of the next', async () => {
+  it('leaves no line, and does not block the next caller', async () => {
     const { runtime, clock } = new Bench();
     const giveUp = new AbortController();
     const hands = {

@@ -16,7 +16,7 @@ describe('OwnerNumbers', () => {
 });
 
 describe('Owner', () => {
-  it('has one interest in each key, and none of another owner’s', () => {
+  it('has one interest for each key, separate from those of other owners', () => {
     const [me, other] = [owner(), owner()];
     expect(me.interestIn('a')).toBe(me.interestIn('a'));
     expect(me.interestIn('a')).not.toBe(me.interestIn('b'));
@@ -33,7 +33,7 @@ describe('Sections', () => {
     expect(sections.current()).toBe(undefined);
   });
 
-  it('follows the asynchronous calls, and nests', async () => {
+  it('follows asynchronous calls, and nests', async () => {
     const sections = new Sections();
     const outer = new Section(owner(), undefined);
     const answer = await sections.run(outer, async () => {
@@ -65,7 +65,7 @@ describe('Sections', () => {
     expect(seen[1]).toBe(pair[1]);
   });
 
-  it('work that outlives its section is a stranger again', async () => {
+  it('work that outlives its section is outside of it', async () => {
     const sections = new Sections();
     const go = defer();
     let detached: Promise<Section | undefined> = Promise.resolve(undefined);
@@ -76,7 +76,7 @@ describe('Sections', () => {
     expect(await detached).toBe(undefined);
   });
 
-  it('work that outlives an inner section falls back to the nearest that is not over', async () => {
+  it('work that outlives an inner section belongs to the nearest section that has not ended', async () => {
     const sections = new Sections();
     const [go, goOn] = [defer(), defer()];
     const outer = new Section(owner(), undefined);
@@ -103,7 +103,7 @@ describe('Sections', () => {
     seen = [];
   });
 
-  it('is over also when the work throws', async () => {
+  it('ends also when the work throws', async () => {
     const sections = new Sections();
     const section = new Section(owner(), undefined);
     const failing = sections.run(section, () => {
@@ -113,7 +113,7 @@ describe('Sections', () => {
     expect(section.isOver).toBe(true);
   });
 
-  it('inside means below, at any depth, and not beside', () => {
+  it('inside means nested, at any depth, and not beside', () => {
     const top = new Section(owner(), undefined);
     const child = new Section(top.owner, top);
     const grandchild = new Section(top.owner, child);

@@ -59,7 +59,7 @@ async function passUntilReleased(
 }
 
 describe('a tenure is passed on', () => {
-  it('to who waits in this process, without a word to the server', async () => {
+  it('to a waiter of this process, without a request to the server', async () => {
     const { bench, lock, reports, waits } = setUp();
     const first = bench.hold(lock);
     const { waiter } = waits();
@@ -71,7 +71,7 @@ describe('a tenure is passed on', () => {
     expect(reports.all).toEqual([]);
   });
 
-  it('so many times, then released', async () => {
+  it('at most maxHolds times, then released', async () => {
     for (const maxHolds of [1, 2, 5]) {
       const set = setUp({ ...UNHURRIED, maxHolds });
       expect(await passUntilReleased(set)).toBe(maxHolds - 1);
@@ -79,13 +79,13 @@ describe('a tenure is passed on', () => {
     }
   });
 
-  it('for so long from its grant, however often, then released', async () => {
+  it('for at most maxMs from its grant, then released', async () => {
     const set = setUp({ ...UNHURRIED, maxMs: 10 });
     expect(await passUntilReleased(set, 3)).toBe(3);
     expect(set.lock.calls).toHaveLength(1);
   });
 
-  it('with the renewals and the deadline that it has', async () => {
+  it('with its renewals and its deadline', async () => {
     const { bench, clock, lock, renewal, waits } = setUp();
     const { tenure, entry } = bench.hold(lock);
     await clock.advance(5_000);
@@ -100,7 +100,7 @@ describe('a tenure is passed on', () => {
 });
 
 describe('the loss of a tenure that was passed on', () => {
-  it('is told to who has it, and not to who had it', async () => {
+  it('aborts the signal of the present holder only', async () => {
     const { bench, clock, lock, renewal, reports, waits } = setUp();
     const { tenure, entry } = bench.hold(lock);
     const { waiter } = waits();
@@ -114,7 +114,7 @@ describe('the loss of a tenure that was passed on', () => {
     expect(reports.of('lost')).toHaveLength(1);
   });
 
-  it('is told at the deadline, when no renewal is answered', async () => {
+  it('aborts the signal at the deadline when no renewal is answered', async () => {
     const { bench, clock, lock, renewal, waits } = setUp();
     const { tenure, entry } = bench.hold(lock);
     const { waiter } = waits();
@@ -126,7 +126,7 @@ describe('the loss of a tenure that was passed on', () => {
     expect(entry.reasons).toEqual([]);
   });
 
-  it('keeps it from being passed on any more', async () => {
+  it('prevents further passing on', async () => {
     const { bench, lock, waits } = setUp();
     const { tenure, entry } = bench.hold(lock);
     const { waiter } = waits();
@@ -155,13 +155,13 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
-  it('when it has a lease of its own', async () => {
+  it('when it has leaseMs', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.lock, { renewed: false });
     await expectReleased(set, tenure, entry);
   });
 
-  it('when half of its lease is gone', async () => {
+  it('when half of its lease has passed', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.lock);
     // No renewal has come: the event loop was blocked.
@@ -169,14 +169,14 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
-  it('when half of its lease is gone while the machine slept', async () => {
+  it('when half of its lease has passed while the machine slept', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.lock);
     set.clock.suspend(15_000);
     await expectReleased(set, tenure, entry);
   });
 
-  it('while a renewal is under way', async () => {
+  it('during a renewal', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.lock);
     const answer = defer<readonly number[]>();
@@ -186,7 +186,7 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
-  it('when it was renewed in vain', async () => {
+  it('when a renewal has failed', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.lock);
     set.renewal.answer = () => Promise.reject(unreachable());
@@ -211,7 +211,7 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
-  it('by an inner entry, nor before a change of the count is answered', async () => {
+  it('by an inner entry, or before a change of the count is answered', async () => {
     const { bench, clock, lock, waits } = setUp();
     const { tenure, entry } = bench.hold(lock);
     const { waiter } = waits();

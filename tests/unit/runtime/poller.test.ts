@@ -29,7 +29,7 @@ function lines(count: number): NotingLine[] {
 }
 
 describe('Poller', () => {
-  it('looks once, when the time has come, at a hundred in one call', async () => {
+  it('checks a hundred locks in one call, once, at the poll time', async () => {
     const { calls, clock, poller } = setUp();
     const all = lines(250);
     for (const line of all) poller.add(line, 5_000);
@@ -43,7 +43,7 @@ describe('Poller', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('tells each how long its own lock is taken', async () => {
+  it('reports to each line how long its own lock is taken', async () => {
     const { clock, poller } = setUp(async (keys) => keys.map((key) => Number(key.slice(1)) * 10));
     const all = lines(3);
     for (const line of all) poller.add(line, 100);
@@ -51,7 +51,7 @@ describe('Poller', () => {
     expect(all.map(({ looks }) => looks)).toEqual([[0], [10], [20]]);
   });
 
-  it('speaks of one slot in one call', async () => {
+  it('checks one slot in one call', async () => {
     const { calls, clock, poller } = setUp(undefined, (key) => Number(key.slice(1)) % 2);
     for (const line of lines(4)) poller.add(line, 100);
     await clock.advance(250);
@@ -61,7 +61,7 @@ describe('Poller', () => {
     ]);
   });
 
-  it('does not look at what was taken back, and leaves no timer', async () => {
+  it('does not check a withdrawn lock, and leaves no timer', async () => {
     const { calls, clock, poller } = setUp();
     const [first, second] = lines(2) as [NotingLine, NotingLine];
     poller.add(first, 100);
@@ -73,7 +73,7 @@ describe('Poller', () => {
     expect(calls).toEqual([]);
   });
 
-  it('has who waits for a key without expiry ask for itself: that is no lock, and only an attempt says so', async () => {
+  it('lets waiters for a key without expiry attempt themselves: only an attempt reports that it is not a lock', async () => {
     const { clock, poller } = setUp(async () => [-1]);
     const [line] = lines(1) as [NotingLine];
     poller.add(line, 100);
@@ -81,7 +81,7 @@ describe('Poller', () => {
     expect(line.looks).toEqual([-2]);
   });
 
-  it('has each ask for itself when the server refuses a look', async () => {
+  it('lets each line attempt itself if the server refuses the check', async () => {
     const { clock, poller } = setUp(() => Promise.reject(refusal()));
     const all = lines(2);
     for (const line of all) poller.add(line, 100);
@@ -89,7 +89,7 @@ describe('Poller', () => {
     expect(all.map(({ looks }) => looks)).toEqual([[-2], [-2]]);
   });
 
-  it('says that it does not know when the server cannot be reached', async () => {
+  it('reports an unknown state if the server cannot be reached', async () => {
     const { clock, poller } = setUp(() => Promise.reject(reset()));
     const [line] = lines(1) as [NotingLine];
     poller.add(line, 100);

@@ -20,7 +20,7 @@ function failing(...errors: [unknown, ...unknown[]]) {
   };
 }
 
-describe('persist', () => {
+describe('retry', () => {
   it('asks again after a lost reply, and passes on the answer', async () => {
     const clock = new ManualClock();
     const answers = [reset(), unreachable(), 'released'];
@@ -94,7 +94,7 @@ describe('persist', () => {
     expect((asked.error as Error).message).toContain('release "x"');
   });
 
-  it('when it cannot have run, says so with a DriverError', async () => {
+  it('rejects with a DriverError if the call cannot have run', async () => {
     const clock = new ManualClock();
     const attempts = failing(unreachable());
     const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
@@ -107,14 +107,17 @@ describe('persist', () => {
   it.each([
     ['first', [reset(), unreachable()]],
     ['last', [unreachable(), reset()]],
-  ] as const)('when it may have run, the %s time or ever, the outcome is unknown', async (_which, errors) => {
-    const clock = new ManualClock();
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', failing(...errors).call));
-    await clock.advance(3_000);
-    expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
-  });
+  ] as const)(
+    'rejects with an unknown outcome if the call may have run, at the %s time or ever',
+    async (_which, errors) => {
+      const clock = new ManualClock();
+      const asked = watchPromise(retry(clock, 3_000, 'release "x"', failing(...errors).call));
+      await clock.advance(3_000);
+      expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
+    },
+  );
 
-  it('makes no attempt once it has given up, and swallows what comes late', async () => {
+  it('makes no attempt once it has given up, and ignores late results', async () => {
     const clock = new ManualClock();
     const late = defer<string>();
     let calls = 0;

@@ -12,7 +12,7 @@ function setUp(settings: { watchdogMs?: number; commandTimeoutMs?: number } = {}
 }
 
 describe('the deadline', () => {
-  it('tells the holder before the lease can end on the server', async () => {
+  it('aborts the signal before the lease can end on the server', async () => {
     for (const leaseMs of [100, 1_000, 30_000, 3_600_000]) {
       const { bench, clock, lock } = setUp();
       const startedAt = clock.now();
@@ -27,7 +27,7 @@ describe('the deadline', () => {
     }
   });
 
-  it('is noticed by who asks, before any timer could run', () => {
+  it('is noticed by a caller that asks, before any timer could run', () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     clock.jump(28_000);
@@ -39,7 +39,7 @@ describe('the deadline', () => {
     expect(entry.reasons).toEqual(['expired']);
   });
 
-  it('is told once, to every entry', async () => {
+  it('is reported once, to every entry', async () => {
     const { bench, clock, lock, reports } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 10_000 });
     const second = new NotingEntry(false);
@@ -53,7 +53,7 @@ describe('the deadline', () => {
     expect(reports.of('lost')).toHaveLength(1);
   });
 
-  it('moves with what was prolonged, and never back', () => {
+  it('moves with extensions, and never back', () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock, { renewed: false, leaseMs: 60_000 });
     const before = tenure.remainingMs;
@@ -63,7 +63,7 @@ describe('the deadline', () => {
     expect(tenure.remainingMs).toBeGreaterThan(110_000);
   });
 
-  it('a loss has whoever waits in this process look', async () => {
+  it('a loss makes waiters of this process attempt', async () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock);
     const line = bench.runtime.lines.at(lock.line);
@@ -77,7 +77,7 @@ describe('the deadline', () => {
 });
 
 describe('entering again', () => {
-  it('says the count that will be, and gives more time', async () => {
+  it('sends the new count, and lengthens the lease', async () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock);
     expect(await tenure.enter(new NotingEntry(true), 60_000)).toBe(true);
@@ -103,7 +103,7 @@ describe('entering again', () => {
     expect(tenure.count).toBe(2);
   });
 
-  it('what is lost fails without asking, and is not taken anew', async () => {
+  it('a lost hold fails without a request, and is not taken again', async () => {
     const { bench, lock } = setUp();
     const { tenure } = bench.hold(lock);
     tenure.lose('notOwner');
@@ -111,7 +111,7 @@ describe('entering again', () => {
     expect(lock.calls).toEqual([]);
   });
 
-  it('what the server no longer knows is a loss for everyone inside', async () => {
+  it('a hold that the server no longer has is a loss for every entry', async () => {
     const { bench, lock, reports } = setUp();
     const { entry, tenure } = bench.hold(lock);
     lock.answers.enter = async () => 'lost';
@@ -133,7 +133,7 @@ describe('entering again', () => {
     expect(tenure.count).toBe(1);
   });
 
-  it('while the other entry leaves: what was asked for first is kept, nothing is released under it', async () => {
+  it('while the other entry leaves: the requests keep their order, and nothing is released meanwhile', async () => {
     const { bench, clock, lock } = setUp();
     const first = bench.hold(lock);
     const answer = defer<'held' | 'lost'>();
@@ -160,7 +160,7 @@ describe('entering again', () => {
     expect(first.isOver).toBe(true);
   });
 
-  it('after the other entry left finds nothing to enter, and asks nothing', async () => {
+  it('after the other entry left finds nothing to enter, and sends nothing', async () => {
     const { bench, clock, lock } = setUp();
     const first = bench.hold(lock);
     const leaving = watchPromise(first.tenure.leave(first.entry));
@@ -171,7 +171,7 @@ describe('entering again', () => {
     expect(lock.calls).toEqual(['release 6000']);
   });
 
-  it('is renewed while an entry without a lease of its own lasts, and only then', async () => {
+  it('is renewed while an entry without leaseMs lasts, and only then', async () => {
     const { bench, clock, lock, renewal } = setUp();
     const { tenure } = bench.hold(lock, { renewed: false, leaseMs: 100_000 });
     const second = new NotingEntry(true);
@@ -201,7 +201,7 @@ describe('leaving', () => {
     expect(bench.runtime.tenures.isEmpty).toBe(true);
   });
 
-  it('of all at once is one release, and no count of 0 is ever written', async () => {
+  it('of all entries at once is one release, and no count of 0 is ever written', async () => {
     const { bench, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const second = new NotingEntry(true);
@@ -212,7 +212,7 @@ describe('leaving', () => {
     expect(lock.calls.filter((call) => call.startsWith('release'))).toEqual(['release 6000']);
   });
 
-  it('asks in order, though an earlier answer is slow', async () => {
+  it('sends requests in order, though an earlier answer is slow', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const second = new NotingEntry(true);
@@ -231,7 +231,7 @@ describe('leaving', () => {
     expect(last.value).toBe(true);
   });
 
-  it('what the server no longer knows answers false and is reported', async () => {
+  it('a hold that the server no longer has answers false and is reported', async () => {
     const { bench, lock, reports } = setUp();
     const { entry, tenure } = bench.hold(lock);
     lock.answers.release = async () => 'lost';
@@ -239,7 +239,7 @@ describe('leaving', () => {
     expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'notOwner' }]);
   });
 
-  it('one of several, what the server no longer knows is a loss for the others', async () => {
+  it('one of several entries: a hold that the server no longer has is a loss for the others', async () => {
     const { bench, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const second = new NotingEntry(true);
@@ -249,7 +249,7 @@ describe('leaving', () => {
     expect(entry.reasons).toEqual(['notOwner']);
   });
 
-  it('what was lost answers false, and makes sure in the background that the server agrees', async () => {
+  it('a lost hold answers false, and is released on the server in the background', async () => {
     const { bench, clock, lock } = setUp();
     const hold = bench.hold(lock, { renewed: false, leaseMs: 10_000 });
     await clock.advance(10_000);
@@ -260,14 +260,14 @@ describe('leaving', () => {
     expect(lock.calls).toEqual(['release 70000']);
   });
 
-  it('past the deadline that nothing has noticed yet answers false', async () => {
+  it('past an unnoticed deadline answers false', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     clock.jump(29_000);
     expect(await tenure.leave(entry)).toBe(false);
   });
 
-  it('without an answer rejects in time, and goes on in the background until there is one', async () => {
+  it('without an answer rejects in time, and continues in the background until there is one', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     lock.answers.release = () => Promise.reject(reset());
@@ -282,7 +282,7 @@ describe('leaving', () => {
     expect(lock.calls.at(-1)).toBe('release 90000');
   });
 
-  it('is remembered beyond the lease when an attempt of the owner may still be on its way', async () => {
+  it('is remembered beyond the lease if an attempt of the owner may still be in flight', async () => {
     const { bench, lock } = setUp();
     const known = bench.hold(lock);
     await known.tenure.leave(known.entry);
@@ -291,7 +291,7 @@ describe('leaving', () => {
     expect(lock.calls).toEqual(['release 6000', 'release 90000']);
   });
 
-  it('with the longest time-out there is: what is sent stays a safe integer', async () => {
+  it('with the longest time-out: sent times stay safe integers', async () => {
     const { bench, lock } = setUp({ commandTimeoutMs: Number.MAX_SAFE_INTEGER });
     const { entry, tenure } = bench.hold(lock);
     await tenure.leave(entry);
@@ -305,7 +305,7 @@ describe('leaving', () => {
     await expect(tenure.leave(entry)).rejects.toMatchObject({ code: 'ERR_DRIVER' });
   });
 
-  it('has whoever waits in this process look, once the server has answered', async () => {
+  it('makes waiters of this process attempt, once the server has answered', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     const line = bench.runtime.lines.at(lock.line);
@@ -324,7 +324,7 @@ describe('leaving', () => {
 });
 
 describe('losing', () => {
-  it('for want of a renewal releases in the background, but not before the lease is over', async () => {
+  it('without a renewal releases in the background, but not before the lease has ended', async () => {
     const { bench, clock, lock, renewal } = setUp();
     renewal.answer = () => Promise.reject(unreachable());
     const { entry } = bench.hold(lock);
@@ -335,7 +335,7 @@ describe('losing', () => {
     expect(lock.calls).toEqual(['release 90000']);
   });
 
-  it('on purpose tells the holder first, then the server', async () => {
+  it('on purpose aborts the signal first, then releases on the server', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock);
     entry.onLost = (error) => {
@@ -360,7 +360,7 @@ describe('losing', () => {
     expect(lock.calls).toEqual(['release 120000']);
   });
 
-  it('of the longest lease there is can be undone: what is sent stays a safe integer', async () => {
+  it('of the longest lease can be undone: sent times stay safe integers', async () => {
     const { bench, clock, lock } = setUp();
     const { tenure } = bench.hold(lock, { renewed: false, leaseMs: Number.MAX_SAFE_INTEGER });
     tenure.revoke('maxHold');
@@ -390,7 +390,7 @@ describe('extending', () => {
     expect(tenure.isHeld).toBe(true);
   });
 
-  it('moves the moment the holder is told, to the millisecond', async () => {
+  it('moves the deadline, to the millisecond', async () => {
     const { bench, clock, lock } = setUp();
     const { entry, tenure } = bench.hold(lock, { renewed: false, leaseMs: 10_000 });
     await clock.advance(5_000);
@@ -401,7 +401,7 @@ describe('extending', () => {
     expect(entry.reasons).toEqual(['expired']);
   });
 
-  it('what the server no longer knows is a loss', async () => {
+  it('a hold that the server no longer has is a loss', async () => {
     const { bench, lock, renewal } = setUp();
     const { entry, tenure } = bench.hold(lock);
     renewal.answer = async () => [0];
@@ -409,7 +409,7 @@ describe('extending', () => {
     expect(entry.reasons).toEqual(['notOwner']);
   });
 
-  it('what is lost fails without asking', async () => {
+  it('a lost hold fails without a request', async () => {
     const { bench, lock, renewal } = setUp();
     const { tenure } = bench.hold(lock);
     tenure.lose('closed');
@@ -419,7 +419,7 @@ describe('extending', () => {
 });
 
 describe('closing the runtime', () => {
-  it('tells holders, releases what they hold, turns waiters away, and is done within one time-out', async () => {
+  it('aborts signals, releases holds, rejects waiters, and ends within one time-out', async () => {
     const { bench, clock, lock } = setUp();
     const { entry } = bench.hold(lock);
     const waitBudget = bench.runtime.waitBudget(60_000, undefined);

@@ -7,8 +7,8 @@ import { defer, watchPromise } from '../support/deferred.ts';
 
 const never = new Promise<never>(() => {});
 
-describe('Patience', () => {
-  it('answers with what it waited for', async () => {
+describe('WaitBudget', () => {
+  it('returns the awaited value', async () => {
     const clock = new ManualClock();
     const waitBudget = new WaitBudget(clock, 100, []);
     expect(await waitBudget.wait(Promise.resolve('it'))).toBe('it');
@@ -97,7 +97,7 @@ describe('Patience', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  it('rejects the next wait when the abort fell between two, and leaves that promise to itself', async () => {
+  it('rejects the next wait after an abort between two waits, and ignores the awaited promise', async () => {
     const clock = new ManualClock();
     const giveUp = new AbortController();
     const waitBudget = new WaitBudget(clock, 100, [giveUp.signal]);
@@ -110,7 +110,7 @@ describe('Patience', () => {
     await clock.advance(0);
   });
 
-  it('leaves a rejection that comes after the abort to itself', async () => {
+  it('ignores a rejection that arrives after the abort', async () => {
     const clock = new ManualClock();
     const controller = new AbortController();
     const waitBudget = new WaitBudget(clock, 100, [controller.signal]);
@@ -122,7 +122,7 @@ describe('Patience', () => {
     expect(wait).toEqual({ state: 'rejected', error: 'stop' });
   });
 
-  it('what settles second does not take the abort away from the wait that follows', async () => {
+  it('a late settlement does not hide the abort from the next wait', async () => {
     const clock = new ManualClock();
     const controller = new AbortController();
     const waitBudget = new WaitBudget(clock, Number.POSITIVE_INFINITY, [controller.signal]);

@@ -53,7 +53,7 @@ describe('renewals in a Cluster', () => {
     }
   });
 
-  it('of a slot whose server is down cost the others nothing', async () => {
+  it('of a slot whose server is down do not affect the others', async () => {
     const { clock, hold, renewal } = setUp();
     const holds = NAMES.map((name) => ({ name, ...hold(name) }));
     renewal.answer = async (keys) => {

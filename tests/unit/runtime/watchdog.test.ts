@@ -53,7 +53,7 @@ describe('when renewals are sent', () => {
     expect(entry.reasons).toEqual([]);
   });
 
-  it('not for a hold with a lease of its own', async () => {
+  it('not for a hold with leaseMs', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     const { entry } = bench.hold(protocol('a'), { renewed: false, leaseMs: 20_000 });
     await clock.advance(60_000);
@@ -61,7 +61,7 @@ describe('when renewals are sent', () => {
     expect(entry.reasons).toEqual(['expired']);
   });
 
-  it('no more once the hold is given back, and no timer stays', async () => {
+  it('not after the hold is released, and no timer stays', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     const { entry, tenure } = bench.hold(protocol('a'));
     await clock.advance(12_000);
@@ -72,7 +72,7 @@ describe('when renewals are sent', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('no more once it is closed', async () => {
+  it('not after the watchdog is closed', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     bench.hold(protocol('a'));
     bench.runtime.watchdog.close();
@@ -95,7 +95,7 @@ describe('when another server is in charge', () => {
     expect(renewal.calls).toHaveLength(2);
   });
 
-  it('a hold with a lease of its own is confirmed once, with what is left of it', async () => {
+  it('a hold with leaseMs is confirmed once, with the rest of its lease', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     const { entry } = bench.hold(protocol('a'), { renewed: false, leaseMs: 20_000 });
     await clock.advance(5_000);
@@ -105,7 +105,7 @@ describe('when another server is in charge', () => {
     expect(entry.reasons).toEqual(['expired']);
   });
 
-  it('a hold that the server does not know is lost at once', async () => {
+  it('a hold that the server does not have is lost at once', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     renewal.answer = async (keys) => keys.map((key) => (key === 'a' ? 0 : 1));
     const [a, b] = [bench.hold(protocol('a')), bench.hold(protocol('b'))];
@@ -124,7 +124,7 @@ describe('batches', () => {
     expect(new Set(renewal.calls.flatMap(({ keys }) => keys)).size).toBe(250);
   });
 
-  it('gather holds that were taken shortly after one another', async () => {
+  it('contain holds that were taken shortly after one another', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     for (let i = 0; i < 20; i += 1) {
       bench.hold(protocol(`${i}`));
@@ -206,7 +206,7 @@ describe('a renewal that fails', () => {
     expect(reports.of('atRisk')[0]?.remainingMs).toBeGreaterThan(15_000);
   });
 
-  it('and then succeeds, keeps the hold; the next failure puts it at risk anew', async () => {
+  it('and then succeeds, keeps the hold; the next failure puts it at risk again', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     const fail = () => Promise.reject(unreachable());
     const succeed = renewal.answer;
@@ -235,7 +235,7 @@ describe('a renewal that fails', () => {
     expect(tenure.remainingMs).toBeCloseTo(sentAt + 28_198 - clock.now());
   });
 
-  it('throws nothing at anybody, whatever it fails with', async () => {
+  it('never throws, whatever it fails with', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     for (const error of [undefined, null, 'text', new Error('x'), refusal(), reset()]) {
       renewal.answer = () => Promise.reject(error);
@@ -245,7 +245,7 @@ describe('a renewal that fails', () => {
     }
   });
 
-  it('does not repeat for what was given back meanwhile', async () => {
+  it('is not repeated for holds that were released meanwhile', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     renewal.answer = () => Promise.reject(unreachable());
     const a = bench.hold(protocol('a'));
@@ -260,8 +260,8 @@ describe('a renewal that fails', () => {
   });
 });
 
-describe('what the server says', () => {
-  it('not its owner any more: lost at once', async () => {
+describe('an answer of the server', () => {
+  it('not the owner any more: the hold is lost at once', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     renewal.answer = async (keys) => keys.map((key) => (key === 'a' ? 0 : 1));
     const a = bench.hold(protocol('a'));
@@ -272,7 +272,7 @@ describe('what the server says', () => {
     expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'notOwner' }]);
   });
 
-  it('of a hold given back while it was asked is no loss', async () => {
+  it('for a hold released during the request is not a loss', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     const answer = defer<readonly number[]>();
     renewal.answer = () => answer.promise;
@@ -306,7 +306,7 @@ describe('what the server says', () => {
 
 describe('an event loop that was blocked', () => {
   it.each([0.5, 0.6, 0.7, 0.8, 0.9])(
-    'for %f of the lease: the hold is kept, and renewed first thing',
+    'for %f of the lease: the hold is kept, and renewed first',
     async (share) => {
       const { bench, clock, renewal, protocol, reports } = setUp();
       const { entry, tenure } = bench.hold(protocol('a'));
@@ -321,7 +321,7 @@ describe('an event loop that was blocked', () => {
   );
 
   it.each([28_199, 29_500, 30_001, 300_000])(
-    'for %d ms, past what the hold can be relied on: lost before any renewal is sent',
+    'for %d ms, past the deadline: the hold is lost before any renewal is sent',
     async (blockedMs) => {
       const { bench, clock, renewal, protocol } = setUp();
       const { entry } = bench.hold(protocol('a'));
@@ -364,7 +364,7 @@ describe('a hold whose deadline comes before the next third of the lease, becaus
     expect(entry.reasons).toEqual([]);
   });
 
-  it('is told in time when the server is silent', async () => {
+  it('aborts its signal in time when the server is silent', async () => {
     const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 25_000 });
     renewal.answer = () => new Promise(() => {});
     const { entry } = bench.hold(protocol('a'), { tookMs: 25_000 });
@@ -375,7 +375,7 @@ describe('a hold whose deadline comes before the next third of the lease, becaus
 });
 
 describe('holds that are renewed together', () => {
-  it('are told each by its own deadline, though the grant of one took much longer', async () => {
+  it('abort each at its own deadline, though the grant of one took much longer', async () => {
     const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 20_000 });
     const quick = bench.hold(protocol('a'));
     const slow = bench.hold(protocol('b'), { tookMs: 15_000 });
@@ -389,7 +389,7 @@ describe('holds that are renewed together', () => {
 });
 
 describe('a machine that was suspended', () => {
-  it('past the lease: every hold is lost as soon as it wakes, renewed or not', async () => {
+  it('past the lease: every hold is lost as soon as the machine wakes, renewed or not', async () => {
     const { bench, clock, renewal, protocol, reports } = setUp();
     const a = bench.hold(protocol('a'));
     const b = bench.hold(protocol('b'), { renewed: false, leaseMs: 20_000 });
@@ -404,7 +404,7 @@ describe('a machine that was suspended', () => {
     expect(renewal.calls).toEqual([]);
   });
 
-  it('not past the lease: the hold is kept, and renewed as soon as it wakes', async () => {
+  it('not past the lease: the hold is kept, and renewed as soon as the machine wakes', async () => {
     const { bench, clock, protocol } = setUp();
     const { entry, tenure } = bench.hold(protocol('a'));
     clock.suspend(15_000);
@@ -417,7 +417,7 @@ describe('a machine that was suspended', () => {
   });
 
   it.each([5_000, 15_000, 20_000, 25_000])(
-    'for %d ms: a hold with its own lease is told in time',
+    'for %d ms: the signal of a hold with leaseMs aborts in time',
     async (ms) => {
       const { bench, clock, protocol } = setUp();
       const leased = bench.hold(protocol('b'), { renewed: false, leaseMs: 30_000 });
@@ -431,7 +431,7 @@ describe('a machine that was suspended', () => {
     },
   );
 
-  it('for 16 s while a renewal was under way: told in time', async () => {
+  it('for 16 s during a renewal: the signal aborts in time', async () => {
     const { bench, clock, renewal, protocol } = setUp({ commandTimeoutMs: 10_000 });
     const { entry } = bench.hold(protocol('a'));
     const beganAt = clock.now();
@@ -444,7 +444,7 @@ describe('a machine that was suspended', () => {
     expect(entry.reasons).toHaveLength(1);
   });
 
-  it('is noticed for every hold, also when one of them was asked first', async () => {
+  it('is noticed for every hold, also if one of them was checked first', async () => {
     const { bench, clock, protocol } = setUp();
     const a = bench.hold(protocol('a'), { renewed: false, leaseMs: 20_000 });
     const b = bench.hold(protocol('b'), { renewed: false, leaseMs: 20_000 });

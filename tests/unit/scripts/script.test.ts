@@ -124,7 +124,7 @@ describe('positions', () => {
   });
 });
 
-describe('a number that is no safe integer', () => {
+describe('a number that is not a safe integer', () => {
   it.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('is refused: %s', (leaseMs) => {
     const driver = recordingDriver(['held']);
     expect(() => take.run(driver, keys, { ...args, leaseMs })).toThrow(
@@ -142,7 +142,7 @@ describe('a number that is no safe integer', () => {
 });
 
 describe('NOSCRIPT', () => {
-  it('is answered with the source, same keys and arguments', async () => {
+  it('is followed by the source, with the same keys and arguments', async () => {
     const driver = recordingDriver(new Error('NOSCRIPT No matching script. Please use EVAL.'), ['held']);
     expect(await take.run(driver, keys, args)).toEqual({ status: 'held' });
     const parameters = ['2', 'L', 'E', 'me', '30000', Buffer.from([0xff, 0x00])];
@@ -152,14 +152,14 @@ describe('NOSCRIPT', () => {
     ]);
   });
 
-  it('leaves every other error untouched and sends nothing more', async () => {
+  it('passes every other error through and sends nothing more', async () => {
     const error = new Error('ERR something with NOSCRIPT inside');
     const driver = recordingDriver(error, ['held']);
     await expect(take.run(driver, keys, args)).rejects.toBe(error);
     expect(driver.calls).toHaveLength(1);
   });
 
-  it('passes on what the source is answered with', async () => {
+  it('returns the answer to the source', async () => {
     const error = new Error('OOM command not allowed');
     const driver = recordingDriver(new Error('NOSCRIPT'), error);
     await expect(take.run(driver, keys, args)).rejects.toBe(error);

@@ -144,7 +144,7 @@ export const simpleLockTakeAll = defineScript<
 `);
   });
 
-  it('has replies travel bare where the header says so', () => {
+  it('sends bare replies if the header says so', () => {
     const returns = "{ 'held' } as nil | { 'busy', remainingMs } as integer | { 'kept', why: string }";
     const body =
       "if lock == '' then\n  return nil\nend\nif lock == 'x' then\n  return { 'kept', 'y' }\nend\nreturn redis.call('PTTL', lock)";
@@ -153,7 +153,7 @@ export const simpleLockTakeAll = defineScript<
     expect(generated()).toContain("  nil: 'held',\n  integer: 'busy',\n");
   });
 
-  it('makes a guarded script twice: by itself and behind the guard', () => {
+  it('generates a guarded script twice: alone and behind the guard', () => {
     write(
       'guard/check',
       `--- Asks.
@@ -224,7 +224,7 @@ return { 'done', lock, owners }
     expect(generated()).toMatch(/\*\/\nexport \{\};\n$/);
   });
 
-  it('leaves a file alone that is current', () => {
+  it('does not rewrite a current file', () => {
     write('lock/run', script({}));
     build();
     const before = statSync(join(root, 'src/scripts/generated.ts'), { bigint: true }).mtimeNs;
@@ -255,13 +255,13 @@ describe('options', () => {
     expect(build('--check').printed).toEqual(['lua/lock/run.lua:5: assignment to the global x']);
   });
 
-  it('--help says what can be asked for', () => {
+  it('--help lists the options', () => {
     const { code, printed } = build('--help');
     expect(code).toBe(0);
     expect(printed.join('\n')).toContain('--check');
   });
 
-  it('refuses an option that it does not know', () => {
+  it('refuses an unknown option', () => {
     const { code, printed } = build('--chekc');
     expect(code).toBe(1);
     expect(printed[0]).toBe('Unknown option --chekc\n');
@@ -289,7 +289,7 @@ describe('a header is refused', () => {
     expectRefused(script({ tags }), `4: ${message}`);
   });
 
-  it('for a type that there is not', () => {
+  it('for an unknown type', () => {
     expectRefused(
       script({
         tags: '--- @key a map\n--- @arg b float\n',

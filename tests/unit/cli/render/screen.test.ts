@@ -34,7 +34,7 @@ describe('a screen', () => {
     expect(written()).toBe(`one${ERASE}two${ERASE}stays\nstays too\n`);
   });
 
-  it('cuts a live line that would wrap and could not be taken back', () => {
+  it('cuts a live line that would wrap and could not be erased', () => {
     vi.stubEnv('TERM', 'xterm');
     const { stream, written } = fakeOutput(10);
     new Screen(stream).live('\x1b[36m0123456789\x1b[39m');
@@ -58,7 +58,7 @@ describe('a screen', () => {
 });
 
 describe('the table', () => {
-  it('aligns its columns and marks what held and what did not', () => {
+  it('aligns its columns and marks each scene as held or failed', () => {
     const lines = table(
       [
         {

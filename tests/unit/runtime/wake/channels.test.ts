@@ -13,7 +13,7 @@ describe('wake-ups', () => {
   });
 
   it.each(['plain', 'sharded'] as const)(
-    'travel by plain channels, both ways, once sharded ones are given up: %s',
+    'use plain channels, in both directions, once sharded ones are given up: %s',
     (kind) => {
       const channels = new WakeChannels(kind);
       channels.giveUpSharded();

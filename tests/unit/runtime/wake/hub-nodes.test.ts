@@ -92,7 +92,7 @@ function setUp({
 }
 
 describe('channels of several servers', () => {
-  it('are subscribed to where they are at home, on one connection for each server', async () => {
+  it('are subscribed to on their own servers, on one connection for each server', async () => {
     const { driver, listen, woken } = setUp();
     await Promise.all(['a1', 'b1', 'a2'].map((channel) => listen(channel).ready));
     expect(driver.openings).toBe(2);
@@ -102,7 +102,7 @@ describe('channels of several servers', () => {
     expect(woken).toEqual(['b1']);
   });
 
-  it('a server that is down silences no other, and wakes its own when it is back', async () => {
+  it('a server that is down does not affect others, and its listeners are woken when it is back', async () => {
     const { clock, driver, listen, woken } = setUp();
     driver.down.add('B');
     await Promise.all([listen('a').ready, listen('b').ready]);
@@ -117,7 +117,7 @@ describe('channels of several servers', () => {
     expect(woken).toEqual(['a', 'b', 'b']);
   });
 
-  it('a connection that breaks has only its own channels subscribed anew', async () => {
+  it('a broken connection resubscribes only its own channels', async () => {
     const { clock, driver, listen, woken } = setUp();
     await Promise.all([listen('a').ready, listen('b').ready]);
     driver.to('B').events.onDown(reset());
@@ -126,7 +126,7 @@ describe('channels of several servers', () => {
     expect(woken).toEqual(['b']);
   });
 
-  it('closed, drops the connections to all of them', async () => {
+  it('closed, drops the connections to all servers', async () => {
     const { clock, driver, hub, listen } = setUp();
     await Promise.all([listen('a').ready, listen('b').ready]);
     hub.close();
@@ -137,7 +137,7 @@ describe('channels of several servers', () => {
 });
 
 describe('a channel that has moved', () => {
-  it('is looked for and subscribed to where it is at home now, and its listeners are woken', async () => {
+  it('is found and subscribed to on its new server, and its listeners are woken', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded', answersAtOnce: false });
     const ready = watchPromise(listen('a').ready);
     await clock.advance(0);
@@ -156,7 +156,7 @@ describe('a channel that has moved', () => {
     expect(woken).toEqual(['a', 'a']);
   });
 
-  it('is asked for with pauses while nobody knows where it is', async () => {
+  it('is looked for with pauses while its server is unknown', async () => {
     const { clock, driver, listen, reports } = setUp({ kind: 'sharded', answersAtOnce: false });
     void listen('a');
     await clock.advance(0);
@@ -170,7 +170,7 @@ describe('a channel that has moved', () => {
     expect(reports.of('warning')).toEqual([]);
   });
 
-  it('costs the others of its former home nothing', async () => {
+  it('does not affect the other channels of its former server', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded' });
     await listen('a1').ready;
     driver.to('A').answersAtOnce = false;
@@ -184,7 +184,7 @@ describe('a channel that has moved', () => {
     expect(driver.to('A').asks).toEqual(['subscribe sharded a1', 'subscribe sharded a2']);
   });
 
-  it('is no business of its former home: when that breaks, nobody is woken for it', async () => {
+  it('no longer depends on its former server: a break there does not wake its listeners', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded', answersAtOnce: false });
     void listen('a');
     await clock.advance(0);
@@ -200,7 +200,7 @@ describe('a channel that has moved', () => {
     expect(driver.openings).toBe(2);
   });
 
-  it('with its connection, which then breaks, is found with all that had their home there', async () => {
+  it('on a connection that then breaks is found, with the other channels of that server', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded' });
     await Promise.all([listen('a1').ready, listen('a2').ready]);
     driver.onRediscover = () => {
@@ -215,7 +215,7 @@ describe('a channel that has moved', () => {
     expect(driver.opened.filter((one) => one instanceof NodeConnection && one.node === 'A')).toHaveLength(1);
   });
 
-  it('that nobody wants any more by then is not subscribed to anywhere', async () => {
+  it('without listeners by then is not subscribed to', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded', answersAtOnce: false });
     const listening = listen('a');
     await clock.advance(0);
@@ -229,7 +229,7 @@ describe('a channel that has moved', () => {
     expect(woken).toEqual([]);
   });
 
-  it('that nobody wants any more while it is looked for is not subscribed to anywhere', async () => {
+  it('that loses its listeners during the search is not subscribed to', async () => {
     const { clock, driver, listen } = setUp({ kind: 'sharded' });
     const listening = listen('a');
     await listening.ready;
@@ -244,7 +244,7 @@ describe('a channel that has moved', () => {
     expect(driver.openings).toBe(1);
   });
 
-  it('and is given up and wanted again while it is adrift: it is subscribed to once, where it is by then', async () => {
+  it('that loses and gains listeners during the search is subscribed to once, on its new server', async () => {
     const { clock, driver, listen, woken } = setUp({ kind: 'sharded' });
     const first = listen('a');
     await first.ready;
@@ -273,9 +273,9 @@ describe('a channel that has moved', () => {
   });
 });
 
-describe('servers that know no sharded channels', () => {
+describe('servers without sharded channels', () => {
   it.each(['ERR unknown command `SSUBSCRIBE`, with args beginning with: `a`', "ERR Unknown subcommand 'x'"])(
-    'are subscribed to plainly from then on, all of them, without a warning: %s',
+    'use plain channels from then on, all of them, without a warning: %s',
     async (text) => {
       const { channels, clock, driver, listen, reports, woken } = setUp({
         kind: 'sharded',
@@ -297,7 +297,7 @@ describe('servers that know no sharded channels', () => {
     },
   );
 
-  it('found so by somebody else: what is subscribed to is given back as it was asked for', async () => {
+  it('found by another connection: sharded subscriptions are undone as sharded', async () => {
     const { channels, clock, driver, listen } = setUp({ kind: 'sharded' });
     const before = listen('a1');
     await before.ready;

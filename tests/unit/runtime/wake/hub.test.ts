@@ -27,7 +27,7 @@ const LINGER_MS = 1_000;
 const RECONNECTED_MS = 2_000;
 
 describe('WakeHub', () => {
-  it('opens nothing until somebody listens', async () => {
+  it('opens nothing until there is a listener', async () => {
     const { clock, driver } = setUp();
     await clock.advance(60_000);
     expect(driver.openings).toBe(0);
@@ -58,7 +58,7 @@ describe('WakeHub', () => {
     expect(woken).toEqual(['1', '2']);
   });
 
-  it('unsubscribes when the last has stopped, and wakes those who stay', async () => {
+  it('unsubscribes when the last listener has stopped, and wakes the others', async () => {
     const { clock, driver, listen, woken } = setUp();
     const [first, second] = [listen('a', '1'), listen('a', '2')];
     await Promise.all([first.ready, second.ready]);
@@ -73,7 +73,7 @@ describe('WakeHub', () => {
     expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
   });
 
-  it('keeps a channel for a moment: who comes back is not subscribed anew', async () => {
+  it('keeps a channel for a moment: a returning listener needs no new subscription', async () => {
     const { clock, driver, listen, woken } = setUp();
     for (const who of ['1', '2']) {
       const listening = listen('a', who);
@@ -113,7 +113,7 @@ describe('WakeHub', () => {
     expect(driver.connection.log).toEqual(['subscribe a']);
   });
 
-  it('who comes while the channel is being unsubscribed is subscribed after that', async () => {
+  it('a listener that arrives during an unsubscription is subscribed after it', async () => {
     const { clock, driver, listen } = setUp({ answersAtOnce: false });
     const first = listen('a', '1');
     await clock.advance(0);
@@ -133,7 +133,7 @@ describe('WakeHub', () => {
     expect(second.state).toBe('resolved');
   });
 
-  it('after a break subscribes everything anew, and wakes each only once that is acknowledged', async () => {
+  it('after a break resubscribes all channels, and wakes each once its subscription is acknowledged', async () => {
     const { clock, driver, listen, woken } = setUp();
     await Promise.all([listen('a', '1').ready, listen('a', '2').ready, listen('b', '3').ready]);
     const broken = driver.connection;
@@ -152,7 +152,7 @@ describe('WakeHub', () => {
     expect(woken).toEqual(['1', '2', '3']);
   });
 
-  it('does not subscribe anew what nobody listens to any more', async () => {
+  it('does not resubscribe a channel without listeners', async () => {
     const { clock, driver, listen } = setUp();
     const a = listen('a');
     await Promise.all([a.ready, listen('b').ready]);
@@ -162,7 +162,7 @@ describe('WakeHub', () => {
     expect(driver.connection.log.filter((what) => what !== 'ping')).toEqual(['subscribe b']);
   });
 
-  it('tries again with pauses while there is no connection to be had, then wakes everyone', async () => {
+  it('tries again with pauses while no connection is possible, then wakes all listeners', async () => {
     const { clock, driver, listen, woken } = setUp();
     await listen('a').ready;
     driver.failures.push(...Array.from({ length: 5 }, unreachable));
@@ -172,7 +172,7 @@ describe('WakeHub', () => {
     expect(woken).toEqual(['a']);
   });
 
-  it('does not open connections in a hurry while there is none to be had', async () => {
+  it('does not open connections rapidly while none is possible', async () => {
     const { clock, driver, listen } = setUp();
     driver.failures.push(...Array.from({ length: 1_000 }, unreachable));
     await listen('a').ready;
@@ -182,7 +182,7 @@ describe('WakeHub', () => {
     expect(driver.openings).toBeLessThan(70);
   });
 
-  it('who comes during an outage is told to poll, and woken when the connection is back', async () => {
+  it('a listener that arrives during an outage polls, and is woken when the connection is back', async () => {
     const { clock, driver, listen, reports, woken } = setUp();
     driver.failures.push(unreachable(), unreachable());
     await listen('a').ready;
@@ -208,7 +208,7 @@ describe('WakeHub', () => {
     expect(woken).toEqual(['a']);
   });
 
-  it('goes on pinging a connection that answers', async () => {
+  it('keeps pinging a connection that answers', async () => {
     const { clock, driver, listen } = setUp();
     await listen('a').ready;
     await clock.advance(60_000);
@@ -216,7 +216,7 @@ describe('WakeHub', () => {
     expect(driver.connection.log.filter((what) => what === 'ping')).toHaveLength(30);
   });
 
-  it('drops a connection that nobody needs for half a minute, and opens one again when needed', async () => {
+  it('drops a connection that is unused for half a minute, and opens a new one when needed', async () => {
     const { clock, driver, listen } = setUp();
     const a = listen('a');
     await a.ready;
@@ -243,7 +243,7 @@ describe('WakeHub', () => {
     expect(driver.openings).toBe(1);
   });
 
-  it('falls back on polling when it may not subscribe, with one warning', async () => {
+  it('falls back on polling without permission to subscribe, with one warning', async () => {
     const { clock, driver, listen, reports } = setUp({ answersAtOnce: false });
     for (const channel of ['a', 'b']) {
       const ready = watchPromise(listen(channel).ready);
@@ -276,7 +276,7 @@ describe('WakeHub', () => {
       return { ask, reports };
     }
 
-    it('and is allowed later takes the warning back', async () => {
+    it('and is allowed later clears the warning', async () => {
       const { ask, reports } = await connected();
       await ask('a', false);
       expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
@@ -284,14 +284,14 @@ describe('WakeHub', () => {
       expect(reports.standing).toEqual([]);
     });
 
-    it('is not allowed because another one is', async () => {
+    it('does not count as allowed because another channel is', async () => {
       const { ask, reports } = await connected();
       await ask('a', false);
       await ask('b', true);
       expect(reports.standing).toEqual(['HOLDFAST_NO_SUBSCRIBE']);
     });
 
-    it('of one waiter of a fair lock speaks for that lock: the next waiter has another one', async () => {
+    it('of one waiter of a fair lock stands for that lock: the next waiter has another channel', async () => {
       const { ask, reports } = await connected();
       await ask('channel:{orders}:c:1', false);
       await ask('channel:{parcels}:c:2', true);
@@ -300,7 +300,7 @@ describe('WakeHub', () => {
       expect(reports.standing).toEqual([]);
     });
 
-    it('is not one that is subscribed to and may not be left: its messages come', async () => {
+    it('is not a subscribed channel that cannot be unsubscribed: its messages arrive', async () => {
       const { clock, driver, listen, reports } = setUp();
       const listening = listen('a');
       await listening.ready;
@@ -312,7 +312,7 @@ describe('WakeHub', () => {
       expect(reports.standing).toEqual([]);
     });
 
-    it('and is refused again after it was allowed is news', async () => {
+    it('and is refused again after it was allowed warns again', async () => {
       const { ask, reports } = await connected();
       for (const isAllowed of [false, false, true, false]) await ask('a', isAllowed);
       expect(reports.of('warning').map(({ code }) => code)).toEqual([
@@ -321,7 +321,7 @@ describe('WakeHub', () => {
       ]);
     });
 
-    it('speaks for the others that were, until one of those is refused again', async () => {
+    it('stands for other refused channels, until one of those is refused again', async () => {
       const { ask, reports } = await connected();
       await ask('a', false);
       await ask('b', false);
@@ -333,7 +333,7 @@ describe('WakeHub', () => {
     });
   });
 
-  it('a channel it may not subscribe to does not cost the others theirs', async () => {
+  it('a refused channel does not affect the others', async () => {
     const { clock, driver, listen, woken } = setUp();
     await listen('a').ready;
     driver.connection.answersAtOnce = false;
@@ -345,7 +345,7 @@ describe('WakeHub', () => {
     expect(woken).toEqual(['a']);
   });
 
-  it('tries again later when it was refused a connection altogether', async () => {
+  it('tries again later if the connection was refused', async () => {
     const { clock, driver, listen } = setUp();
     driver.failures.push(refusal('NOAUTH Authentication required.'));
     const a = listen('a');
@@ -357,7 +357,7 @@ describe('WakeHub', () => {
     expect(driver.connection.log).toEqual(['subscribe a']);
   });
 
-  it('a connection that was refused is not held against one channel: any other shows that things have changed', async () => {
+  it('a refused connection does not mark one channel: any channel can show that it is allowed again', async () => {
     const { clock, driver, listen, reports } = setUp();
     driver.failures.push(refusal('NOAUTH Authentication required.'));
     const a = listen('a');
@@ -369,7 +369,7 @@ describe('WakeHub', () => {
     expect(reports.standing).toEqual([]);
   });
 
-  it('a late failure of the old connection does not cost the new one', async () => {
+  it('a late failure of the old connection does not affect the new one', async () => {
     const { clock, driver, listen } = setUp();
     await listen('a').ready;
     const old = driver.connection;
@@ -398,7 +398,7 @@ describe('WakeHub', () => {
     expect(driver.connection.isDestroyed).toBe(false);
   });
 
-  it('closed, drops the connection, wakes nobody and opens nothing', async () => {
+  it('closed, drops the connection, wakes no listener and opens nothing', async () => {
     const { clock, driver, hub, listen, woken } = setUp();
     await listen('a').ready;
     const { connection } = driver;
@@ -427,7 +427,7 @@ describe('WakeHub', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('closed while it waits to reconnect, does not', async () => {
+  it('closed while it waits to reconnect, does not reconnect', async () => {
     const { clock, driver, hub, listen } = setUp();
     await listen('a').ready;
     driver.connection.events.onDown(reset());

@@ -21,7 +21,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('counts what was checked', () => {
+  it('counts the checked operations', () => {
     const { verdict, figures } = checkHistory([
       ...visit('h1', 100, 200),
       ...call('acquire', [150, 160], {}, 'fail'),
@@ -41,7 +41,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('tells violations in order of time', () => {
+  it('lists violations in order of time', () => {
     const found = violationsOf([
       visit('h3', 500, 700),
       visit('h4', 600, 800),
@@ -58,7 +58,7 @@ describe('a verdict', () => {
 describe('a long history', () => {
   const LENGTH = 10_000;
 
-  it('with one overlap in it is not too long to find that', () => {
+  it('with one overlap is not too long to find it', () => {
     const visits = Array.from({ length: LENGTH }, (_, i) =>
       visit(`h${i}`, i * 10, i * 10 + 5, { key: `k${i % 7}`, proc: `p${i % 5}`, deadlineMs: i * 10 + 500 }),
     );

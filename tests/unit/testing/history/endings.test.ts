@@ -32,13 +32,13 @@ describe('a hold without an end', () => {
     expect(kindsOf([grant('h1', [99, 100], { kind: 'semaphore' })])).toEqual(['leak']);
   });
 
-  it('is none where nothing is held: a rate limiter', () => {
+  it('does not exist for a rate limiter', () => {
     expect(kindsOf([call('acquire', [99, 100], { kind: 'rate' })])).toEqual([]);
   });
 });
 
-describe('what is found at the end', () => {
-  it('leaks where it is told in words', () => {
+describe('leftovers at the end', () => {
+  it('are leaks', () => {
     const witness = { proc: 'witness', worker: '' };
     const found = violationsOf([event('left', 'info', 900, { ...witness, what: 'a key without expiry: k' })]);
     expect(found).toMatchObject([{ kind: 'leak', text: 'Left over at the end: a key without expiry: k' }]);
@@ -50,7 +50,7 @@ describe('an owner', () => {
   const mine = { owner: 'c:1' };
   const other = visit('h2', 300, 400, { owner: 'c:2' });
 
-  it('may not come again after another one', () => {
+  it('may not return after another owner', () => {
     expect(violationsOf([visit('h1', 100, 200, mine), other, visit('h3', 500, 600, mine)])).toMatchObject([
       { kind: 'owner-reused', holds: ['h1', 'h3'] },
     ]);
@@ -58,7 +58,7 @@ describe('an owner', () => {
     expect(kindsOf([visit('h1', 100, 200, mine), other, elsewhere])).toEqual([]);
   });
 
-  it('may be shared by what re-enters, and by what is passed on inside a process', () => {
+  it('may be shared by re-entries, and by holds passed on inside a process', () => {
     expect(kindsOf([visit('h1', 100, 200, mine), visit('h3', 201, 290, mine), other])).toEqual([]);
     const nested = [
       visit('h1', 100, 600, { ...mine, party: 'me' }),
@@ -67,7 +67,7 @@ describe('an owner', () => {
     expect(kindsOf(nested)).toEqual([]);
   });
 
-  it('may re-enter though another one was let in beside it', () => {
+  it('may re-enter though another owner was granted beside it', () => {
     const nested = [
       visit('h1', 100, 600, { ...mine, party: 'me' }),
       visit('h3', 500, 550, { ...mine, party: 'me' }),
@@ -76,7 +76,7 @@ describe('an owner', () => {
     expect(kindsOf([...nested, flush, other])).toEqual(['overlap']);
   });
 
-  it('is of one process only', () => {
+  it('belongs to one process only', () => {
     expect(kindsOf([visit('h1', 100, 200, mine), visit('h3', 300, 400, { ...mine, proc: 'q' })])).toEqual([
       'owner-reused',
     ]);

@@ -81,11 +81,11 @@ describe('exclusive windows', () => {
 describe('readers and writers', () => {
   const [reads, writes] = [{ kind: 'read' }, { kind: 'write' }] as const;
 
-  it('readers may be inside together', () => {
+  it('readers may hold together', () => {
     expect(violationsOf([visit('r1', 100, 300, reads), visit('r2', 200, 400, reads)])).toEqual([]);
   });
 
-  it('a writer may not come in beside any of them, nor a reader beside a writer', () => {
+  it('a writer may not be granted beside readers, nor a reader beside a writer', () => {
     const readers = [visit('r1', 100, 500, reads), visit('r2', 150, 200, reads)];
     expect(violationsOf([...readers, visit('w1', 300, 400, writes)])).toMatchObject([
       { holds: ['r1', 'w1'] },
@@ -110,24 +110,24 @@ describe('a force', () => {
   const forced = (span: readonly [number, number]) => call('force', span, { proc: 'admin' });
   const told = [...grant('h1', [99, 100]), lost('h1', 400, 'notOwner')];
 
-  it('ends what was held when it was asked for, before the holder knows', () => {
+  it('ends the hold at its request, before the holder knows', () => {
     expect(kindsOf([told, forced([200, 210]), visit('h2', 220, 300)])).not.toContain('overlap');
     expect(kindsOf([told, forced([200, 210]), visit('h2', 199, 300)])).toContain('overlap');
   });
 
-  it('does not end what was asked for after it', () => {
+  it('does not end a hold that was requested after it', () => {
     const later = [...grant('h1', [211, 220]), lost('h1', 400, 'notOwner')];
     expect(kindsOf([forced([200, 210]), later, visit('h2', 230, 300)])).toContain('overlap');
   });
 
-  it('does not end what was granted after it and given back', () => {
+  it('does not end a hold that was granted after it and released', () => {
     const waited = [...grant('h1', [150, 220]), ...release('h1', [400, 401])];
     expect(kindsOf([forced([200, 210]), waited, visit('h2', 230, 300)])).toContain('overlap');
     const toldOf = [...grant('h1', [150, 220]), lost('h1', 400, 'notOwner')];
     expect(kindsOf([forced([200, 210]), toldOf, visit('h2', 230, 300)])).not.toContain('overlap');
   });
 
-  it('ends what was passed on inside a process since', () => {
+  it('ends a hold that was passed on inside a process since', () => {
     const mine = { owner: 'o' };
     const first = visit('h1', 100, 215, mine);
     const passedOn = visit('h2', 216, 225, mine);

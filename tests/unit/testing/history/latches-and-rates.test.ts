@@ -36,7 +36,7 @@ describe('a waiter for a latch', () => {
   const bounds = { takeoverMs: 1_000, settleMs: 100 };
   const open = [set({ count: 2 }), ...counts(100, 200)];
 
-  it('passes soon after the last count', () => {
+  it('continues soon after the last count', () => {
     expect(kindsOf([...open, waits(1_200)], bounds)).toEqual([]);
     expect(kindsOf([...open, waits(1_300)], bounds)).toEqual(['left-behind']);
     expect(kindsOf([set({ count: 2 }), ...counts(100), waits(1_300)], bounds)).toEqual([
@@ -54,7 +54,7 @@ describe('a waiter for a latch', () => {
     ).toEqual([]);
   });
 
-  it('has to wait for the next round once it is set', () => {
+  it('has to wait for the next round once the latch is set again', () => {
     expect(kindsOf([...open, set({ count: 1 }, 300), waits(1_600)], bounds)).toEqual([]);
   });
 });
@@ -72,7 +72,7 @@ describe('a rate limiter', () => {
     expect(kindsOf([rate, takes([100, 110], 2), takes([1_060, 1_070])])).toEqual(['rate-exceeded']);
   });
 
-  it('does not count what may lie before or after', () => {
+  it('does not count grants that may be before or after the interval', () => {
     expect(kindsOf([rate, takes([50, 110]), takes([200, 210]), takes([1_060, 1_070])])).toEqual([]);
     expect(kindsOf([rate, takes([100, 110]), takes([200, 210]), takes([1_060, 1_120])])).toEqual([]);
     const refused = call('acquire', [300, 310], { kind }, 'fail');
@@ -80,24 +80,24 @@ describe('a rate limiter', () => {
     expect(kindsOf([rate, takes([100, 110]), takes([200, 210]), refused, doubtful])).toEqual([]);
   });
 
-  it('begins anew with another rate', () => {
+  it('starts again with another rate', () => {
     const three = [takes([100, 110]), takes([200, 210]), takes([400, 410])];
     expect(kindsOf([rate, ...three])).toEqual(['rate-exceeded']);
     expect(kindsOf([rate, ...three, set({ permits: 2, intervalMs: 1_000 }, 300)])).toEqual([]);
   });
 
-  it('may grant again what was given back', () => {
+  it('may grant released permits again', () => {
     const three = [takes([100, 110]), takes([200, 210]), takes([400, 410])];
     expect(kindsOf([rate, ...three, call('release', [300, 310], { kind })])).toEqual([]);
     expect(kindsOf([rate, ...three, call('release', [420, 430], { kind })])).toEqual(['rate-exceeded']);
   });
 
-  it('is told of one burst once', () => {
+  it('is reported once for one burst', () => {
     const burst = Array.from({ length: 20 }, (_, i) => takes([100 + i, 101 + i]));
     expect(violationsOf([rate, ...burst])).toHaveLength(1);
   });
 
-  it('is no semaphore: nothing is held', () => {
+  it('is not a semaphore: it has no holds', () => {
     expect(kindsOf([rate, takes([100, 110], 2), event('left', 'info', 5_000, { permits: 2 })])).toEqual([]);
   });
 });

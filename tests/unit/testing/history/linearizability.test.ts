@@ -49,13 +49,13 @@ const mayLeave = (hold: string, fromNs: number): Operation => ({
 const verdict = (model: Model, ...operations: Operation[]) => search(model, operations, 100_000).verdict;
 
 describe('a mutex', () => {
-  it('lets one in after the other', () => {
+  it('admits one holder after the other', () => {
     const one = [enter('a', [0, 10]), leave('a', [20, 30])];
     expect(verdict(mutex, ...one, enter('b', [25, 40]))).toBe('valid');
     expect(verdict(mutex, ...one, enter('b', [5, 19]))).toBe('invalid');
   });
 
-  it('is found to be taken only while it may be', () => {
+  it('is found taken only while it may be taken', () => {
     const one = [enter('a', [0, 10]), leave('a', [20, 30])];
     expect(verdict(mutex, ...one, refused('b', [12, 14]))).toBe('valid');
     expect(verdict(mutex, ...one, refused('b', [29, 35]))).toBe('valid');
@@ -63,7 +63,7 @@ describe('a mutex', () => {
     expect(verdict(mutex, refused('b', [31, 35]))).toBe('invalid');
   });
 
-  it('may be taken by what is in doubt, from when it was asked for', () => {
+  it('may be taken by a call in doubt, from its request on', () => {
     expect(verdict(mutex, mayEnter('z', 10), refused('b', [31, 35]))).toBe('valid');
     expect(verdict(mutex, mayEnter('z', 36), refused('b', [31, 35]))).toBe('invalid');
     const after = [refused('b', [31, 35]), enter('c', [40, 50])];
@@ -71,14 +71,14 @@ describe('a mutex', () => {
     expect(verdict(mutex, mayEnter('z', 10), mayLeave('z', 10), ...after)).toBe('valid');
   });
 
-  it('may come free when a lease is over, and not before', () => {
+  it('may become free when a lease ends, and not before', () => {
     const held = enter('a', [0, 10]);
     expect(verdict(mutex, held, mayLeave('a', 30), enter('b', [20, 40]))).toBe('valid');
     expect(verdict(mutex, held, mayLeave('a', 41), enter('b', [20, 40]))).toBe('invalid');
     expect(verdict(mutex, held, mayLeave('a', 30), refused('b', [90, 91]))).toBe('valid');
   });
 
-  it('is left by the one that is inside only', () => {
+  it('is released by its holder only', () => {
     expect(verdict(mutex, leave('a', [0, 10]))).toBe('invalid');
     expect(verdict(mutex, enter('a', [0, 1]), leave('a', [5, 10]), leave('a', [11, 12]))).toBe('invalid');
   });
@@ -87,7 +87,7 @@ describe('a mutex', () => {
 describe('other locks', () => {
   const mine = { party: 'me' };
 
-  it('a reentrant one lets its party in again', () => {
+  it('a reentrant lock admits its party again', () => {
     const nested = [enter('a', [0, 1], mine), enter('b', [2, 3], mine), leave('b', [4, 5])];
     expect(verdict(reentrant, ...nested)).toBe('valid');
     expect(verdict(mutex, ...nested)).toBe('invalid');
@@ -95,13 +95,13 @@ describe('other locks', () => {
     expect(verdict(reentrant, ...nested, refused('c', [6, 7], mine))).toBe('invalid');
   });
 
-  it('a fenced one gives higher and higher tokens', () => {
+  it('a fenced lock grants rising tokens', () => {
     const first = [enter('a', [0, 1], { token: 7 }), leave('a', [2, 3])];
     expect(verdict(fenced, ...first, enter('b', [4, 5], { token: 8 }))).toBe('valid');
     expect(verdict(fenced, ...first, enter('b', [4, 5], { token: 7 }))).toBe('invalid');
   });
 
-  it('a reentrant fenced one gives its party the same token while it is inside', () => {
+  it('a reentrant fenced lock grants its party the same token while it is held', () => {
     const first = enter('a', [0, 1], { ...mine, token: 7 });
     expect(verdict(reentrantFenced, first, enter('b', [4, 5], { ...mine, token: 7 }))).toBe('valid');
     expect(verdict(reentrantFenced, first, enter('b', [4, 5], { ...mine, token: 8 }))).toBe('invalid');
@@ -110,7 +110,7 @@ describe('other locks', () => {
     expect(verdict(reentrantFenced, ...again, enter('b', [4, 5], { ...mine, token: 8 }))).toBe('valid');
   });
 
-  it('a semaphore has so many permits', () => {
+  it('a semaphore has a fixed number of permits', () => {
     const two = [enter('a', [0, 1]), enter('b', [2, 3])];
     expect(verdict(semaphore(2), ...two)).toBe('valid');
     expect(verdict(semaphore(2), ...two, enter('c', [4, 5]))).toBe('invalid');
@@ -151,7 +151,7 @@ describe('a search', () => {
     expect(search(mutex, impossible, 1_000)).toEqual({ verdict: 'unknown', steps: 1_001 });
   });
 
-  it('remembers what it tried', () => {
+  it('remembers the tried states', () => {
     const impossible = [...sharedLook(8), enter('x', [0, 1_000]), enter('y', [0, 1_000])];
     const { verdict: found, steps } = search(mutex, impossible, 100_000);
     expect(found).toBe('invalid');

@@ -18,8 +18,8 @@ import {
 
 const held = (about: About = {}) => grant('h1', [99, 100], { deadlineMs: 1_000, ...about });
 
-describe('a loss told late', () => {
-  it('is one told after the deadline, by more than a timer may be late', () => {
+describe('a late loss', () => {
+  it('is reported after the deadline, by more than a timer may be late', () => {
     expect(kindsOf([held(), lost('h1', 1_000, 'expired')])).toEqual([]);
     expect(kindsOf([held(), lost('h1', 1_049, 'expired')])).toEqual([]);
     expect(violationsOf([held(), lost('h1', 1_051, 'expired')])).toMatchObject([
@@ -43,7 +43,7 @@ describe('a loss told late', () => {
     expect(kindsOf([held(), cut, lost('h1', 1_000, 'expired')])).toEqual(['late-loss']);
   });
 
-  it('is one that is never told', () => {
+  it('may be one that is never reported', () => {
     expect(kindsOf([held(), release('h1', [1_200, 1_201], {}, 'fail')])).toEqual(['late-loss']);
     expect(kindsOf([held(), release('h1', [1_020, 1_021], {}, 'fail')])).toEqual([]);
     expect(kindsOf([held(), visit('h2', 2_000, 2_100)])).toEqual(['leak', 'late-loss']);
@@ -55,14 +55,14 @@ describe('a loss told late', () => {
     expect(kindsOf([held(), stalled('q', 900, 1_500), lost('h1', 1_501, 'expired')])).toEqual(['late-loss']);
   });
 
-  it('is not looked for in what a process that died left unfinished', () => {
+  it('is not expected of a process that died', () => {
     expect(kindsOf([held(), died('p', 1_500)])).toEqual([]);
     expect(kindsOf([held(), lost('h1', 1_500, 'expired'), died('p', 1_501)])).toEqual([]);
     const later = call('acquire', [1_600, 1_601], {}, 'fail');
     expect(kindsOf([held(), lost('h1', 1_500, 'expired'), later, died('p', 1_700)])).toEqual(['late-loss']);
   });
 
-  it('is one told after another party got in', () => {
+  it('is reported after another party got the lock', () => {
     const told = [held({ proc: 'a' }), lost('h1', 400, 'notOwner', { proc: 'a' })];
     const flush = fault('flush', [200, 201], { removesHolds: true });
     const next = visit('h2', 300, 350, { proc: 'b' });
@@ -73,7 +73,7 @@ describe('a loss told late', () => {
     expect(kindsOf([...told, flush, visit('h2', 401, 500, { proc: 'b' })])).toEqual([]);
   });
 
-  it('gives the worst lateness of those that were told', () => {
+  it('counts for the worst lateness of reported losses', () => {
     const { figures } = checkHistory([
       ...held(),
       lost('h1', 1_020, 'expired'),
@@ -86,8 +86,8 @@ describe('a loss told late', () => {
   });
 });
 
-describe('a loss that was none', () => {
-  it.each(['notOwner', 'forced', 'failover'])('is %s while nothing had taken the hold', (reason) => {
+describe('a false loss', () => {
+  it.each(['notOwner', 'forced', 'failover'])('is %s while nothing had removed the hold', (reason) => {
     expect(violationsOf([held(), lost('h1', 500, reason)])).toMatchObject([
       { kind: 'early-loss', holds: ['h1'] },
     ]);
@@ -101,7 +101,7 @@ describe('a loss that was none', () => {
     );
   });
 
-  it('is one for which a force or a fault came too early or too late', () => {
+  it('is one whose forced release or fault was too early or too late', () => {
     const loss = lost('h1', 500, 'notOwner');
     expect(kindsOf([held(), call('force', [50, 60], { proc: 'admin' }), loss])).toEqual(['early-loss']);
     expect(kindsOf([held(), call('force', [510, 520], { proc: 'admin' }), loss])).toEqual(['early-loss']);
@@ -132,13 +132,13 @@ describe('a loss that was none', () => {
     expect(kindsOf([held(), lost('h1', 500, reason)])).toEqual([]);
   });
 
-  it('is not one that comes while the hold is given back', () => {
+  it('is not one during the release of the hold', () => {
     expect(kindsOf([held(), release('h1', [400, 600]), lost('h1', 500, 'notOwner')])).toEqual([]);
   });
 });
 
 describe('a release after the loss', () => {
-  it('must say so', () => {
+  it('must answer false', () => {
     const loss = [held(), lost('h1', 1_000, 'expired')];
     expect(kindsOf([...loss, release('h1', [1_100, 1_101], {}, 'fail')])).toEqual([]);
     expect(kindsOf([...loss, release('h1', [1_100, 1_101], {}, 'info')])).toEqual([]);

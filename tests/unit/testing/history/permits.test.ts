@@ -15,8 +15,8 @@ import {
 
 const kind = 'semaphore' as const;
 
-describe('permits that are out', () => {
-  it('may be as many as there are, and not one more', () => {
+describe('taken permits', () => {
+  it('may be as many as exist, and not one more', () => {
     const two = { kind, permits: 2 };
     const out = [visit('h1', 100, 300, two), visit('h2', 150, 250, { kind })];
     expect(kindsOf([set({ permits: 3 }), ...out])).toEqual([]);
@@ -25,7 +25,7 @@ describe('permits that are out', () => {
     ]);
   });
 
-  it('are not judged while their number is not known', () => {
+  it('are not judged while their number is unknown', () => {
     expect(kindsOf([visit('h1', 100, 300, { kind }), visit('h2', 150, 250, { kind })])).toEqual([]);
   });
 
@@ -52,7 +52,7 @@ describe('permits that are out', () => {
     ]);
   });
 
-  it('may outnumber what is left after a cut, but nothing is granted then', () => {
+  it('may outnumber the total after a reduction, but none is granted then', () => {
     const cut = [set({ permits: 2 }), set({ permits: 1 }, 200)];
     const out = [visit('h1', 100, 400, { kind }), visit('h2', 150, 400, { kind })];
     expect(kindsOf([...cut, ...out])).toEqual([]);
@@ -61,7 +61,7 @@ describe('permits that are out', () => {
     expect(kindsOf([...cut, ...since])).toEqual(['too-many-permits']);
   });
 
-  it('are given back by the worker that took them where the history has no names for them', () => {
+  it('are released by the worker that took them if the history has no names for them', () => {
     const about = { kind };
     const once = [...call('acquire', [100, 101], about), ...call('release', [200, 201], about)];
     const again = [...call('acquire', [202, 203], about), ...call('release', [300, 301], about)];
@@ -78,7 +78,7 @@ describe('permits that are out', () => {
 });
 
 describe('an acquisition that is not granted', () => {
-  it('takes none', () => {
+  it('takes no permit', () => {
     const about = { kind };
     const none = [
       call('acquire', [100, 101], about, 'fail'),
@@ -88,7 +88,7 @@ describe('an acquisition that is not granted', () => {
     expect(kindsOf([set({ permits: 1 }), ...none, visit('h1', 110, 120, { kind })])).toEqual([]);
   });
 
-  it('may be released by doubt', () => {
+  it('may count as released if in doubt', () => {
     const doubt = [...grant('h1', [99, 100], { kind }), ...release('h1', [150, 160], { kind }, 'info')];
     expect(kindsOf([set({ permits: 1 }), doubt, visit('h2', 151, 200, { kind })])).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('permits left at the end', () => {
     event('left', 'info', atMs, { proc: 'witness', worker: '', permits });
   const there = set({ permits: 3 });
 
-  it('are all there are', () => {
+  it('are all that exist', () => {
     expect(kindsOf([there, visit('h1', 100, 200, { kind }), left(3)])).toEqual([]);
     for (const permits of [2, 4]) {
       expect(violationsOf([there, visit('h1', 100, 200, { kind }), left(permits)])).toMatchObject([
@@ -111,13 +111,13 @@ describe('permits left at the end', () => {
     }
   });
 
-  it('are all but those that a dead process kept', () => {
+  it('are all except those of a dead process', () => {
     const dead = [...grant('h1', [99, 100], { kind, proc: 'dead' }), died('dead', 150)];
     expect(kindsOf([there, dead, left(2)])).toEqual([]);
     expect(kindsOf([there, dead, left(3)])).toEqual(['not-conserved']);
   });
 
-  it('may be more or fewer by what a process was about to do when it died', () => {
+  it('may differ by the pending calls of a process that died', () => {
     const dead = { kind, proc: 'dead' };
     const acquiring = [event('acquire', 'invoke', 140, { ...dead, call: 1 }), died('dead', 150)];
     const releasing = [
@@ -145,7 +145,7 @@ describe('permits left at the end', () => {
     expect(kindsOf([there, set({ permits: 5 }, 500), left(3)])).toEqual(['not-conserved']);
   });
 
-  it('with leases come back when these are over', () => {
+  it('with leases are free when the leases have ended', () => {
     const about = { kind: 'permit', proc: 'dead', deadlineMs: 1_100 } as const;
     const dead = [...grant('h1', [99, 100], about), died('dead', 150)];
     expect(kindsOf([there, dead, left(2, 2_000)])).toEqual([]);

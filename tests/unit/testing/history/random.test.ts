@@ -5,7 +5,7 @@ import { Random } from '../../../../src/testing/history/random.ts';
 const draw = (random: Random, count = 1_000) => Array.from({ length: count }, () => random.next());
 
 describe('seeded random numbers', () => {
-  it('come again with their seed, and differ with another', () => {
+  it('are the same for the same seed, and differ for another', () => {
     expect(draw(new Random('a'))).toEqual(draw(new Random('a')));
     expect(draw(new Random('a'))).not.toEqual(draw(new Random('b')));
     expect(draw(new Random('a').fork('x'))).toEqual(draw(new Random('a').fork('x')));

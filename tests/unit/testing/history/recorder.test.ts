@@ -56,7 +56,7 @@ function block(ms: number): void {
 }
 
 describe('a recorded acquisition', () => {
-  it('is written down before it is made, when it is granted, and when it is given back', async () => {
+  it('is recorded at the call, at the grant, and at the release', async () => {
     const journal = new Journal();
     const recorder = journal.recorder();
     let seen = 0;
@@ -103,7 +103,7 @@ describe('a recorded acquisition', () => {
     ]);
   });
 
-  it('of a multi lock is written down under each key, with one handle for each', async () => {
+  it('of a multi lock is recorded under each key, with one hold for each', async () => {
     const journal = new Journal();
     const hold = new FakeHold();
     const request = { ...REQUEST, key: ['a', 'b'] };
@@ -150,7 +150,7 @@ describe('a recorded acquisition', () => {
 });
 
 describe('a recorded call', () => {
-  it('is done or not, as its answer says', async () => {
+  it('succeeds or fails, as its answer says', async () => {
     const journal = new Journal();
     const recorder = journal.recorder();
     expect(await recorder.call('await', REQUEST, async () => 3)).toBe(3);
@@ -166,7 +166,7 @@ describe('a recorded call', () => {
 });
 
 describe('an incident', () => {
-  it('is recorded as it is told, in the name of another process if need be', () => {
+  it('is recorded unchanged, on behalf of another process if necessary', () => {
     const journal = new Journal();
     const recorder = journal.recorder('parent');
     recorder.record({ worker: '', key: '', op: 'fault', type: 'invoke', what: 'cut' });
@@ -184,7 +184,7 @@ describe('a hold that is recorded', () => {
     expect(journal.events.at(-1)).toMatchObject({ op: 'lost', type: 'info', what: 'notOwner', hold: 'p/1' });
   });
 
-  it('is lost at once when it was before it could be looked at', async () => {
+  it('is lost at once if it was lost before it was recorded', async () => {
     const journal = new Journal();
     const hold = new FakeHold();
     hold.controller.abort({ reason: 'expired' });
@@ -202,7 +202,7 @@ describe('a hold that is recorded', () => {
     expect(Math.abs(deadlineNs - atNs - remainingMs * 1e6)).toBeLessThan(5e6);
   });
 
-  it('has none from the time when nothing remains', async () => {
+  it('has no deadline once nothing remains', async () => {
     const journal = new Journal();
     const [over, other] = [new FakeHold(), new FakeHold()];
     const recorder = journal.recorder();

@@ -14,56 +14,56 @@ function ranOut(what: string, about: { leaseMs?: number } = {}) {
 }
 
 describe('a hold that was renewed, and then ran out', () => {
-  it.each(['expired', 'unreachable'])('%s: is found where nothing had happened', (what) => {
+  it.each(['expired', 'unreachable'])('%s: is found if nothing had happened', (what) => {
     expect(kindsOf([ranOut(what)], BOUNDS)).toEqual(['early-loss']);
   });
 
-  it('is found where a fault was over for long enough', () => {
+  it('is found if a fault had ended long enough before', () => {
     expect(kindsOf([ranOut('unreachable'), fault('reset', [600, 610])], BOUNDS)).toEqual(['early-loss']);
   });
 
-  it('is not found where a fault, and what it leaves behind, lasted for most of the time', () => {
+  it('is not found if a fault and its consequences lasted for most of the time', () => {
     expect(kindsOf([ranOut('unreachable'), fault('cut', [350, 800])], BOUNDS)).toEqual([]);
     expect(kindsOf([ranOut('unreachable'), fault('cut', [350, 360])], { settleMs: 500 })).toEqual([]);
   });
 
-  it('is found where a fault struck other processes only', () => {
+  it('is found if a fault struck other processes only', () => {
     const elsewhere = fault('paused', [350, 1_100], { procs: ['q'] });
     expect(kindsOf([ranOut('expired'), elsewhere], BOUNDS)).toEqual(['early-loss']);
   });
 
-  it('is not found where its process stood still for most of the time', () => {
+  it('is not found if its process stood still for most of the time', () => {
     expect(kindsOf([ranOut('expired'), stalled('p', 400, 1_100)], BOUNDS)).toEqual([]);
   });
 
-  it('is found where its process stood still for a moment', () => {
+  it('is found if its process stood still for a moment', () => {
     expect(kindsOf([ranOut('expired'), stalled('p', 500, 600)], BOUNDS)).toEqual(['early-loss']);
   });
 });
 
-describe('what runs out as it should', () => {
-  it('is a lease that was asked for', () => {
+describe('a hold that ends as it should', () => {
+  it('has a requested lease', () => {
     expect(kindsOf([ranOut('expired', { leaseMs: 900 })], BOUNDS)).toEqual([]);
   });
 
-  it('is a hold that was never renewed', () => {
+  it('was never renewed', () => {
     expect(kindsOf([grant('h', [-1, 0], { deadlineMs: 900 }), lost('h', 900, 'expired')], BOUNDS)).toEqual(
       [],
     );
   });
 
-  it('is a hold whose time was cut', () => {
+  it('has a shortened lease', () => {
     const cut = event('held', 'info', 300, { hold: 'h', deadlineMs: 600 });
     const held = grant('h', [-1, 0], { deadlineMs: 900 });
     expect(kindsOf([held, cut, lost('h', 600, 'expired')], BOUNDS)).toEqual([]);
   });
 
-  it('is a hold that was given back before', () => {
+  it('was released before', () => {
     const givenBack = release('h', [1_190, 1_201], {}, 'fail');
     expect(kindsOf([ranOut('expired'), givenBack], BOUNDS)).toEqual([]);
   });
 
-  it('is no hold that ends with its client', () => {
+  it('may end with its client', () => {
     expect(kindsOf([ranOut('closed')], BOUNDS)).toEqual([]);
   });
 });

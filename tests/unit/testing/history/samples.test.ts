@@ -15,7 +15,7 @@ const refused = (span: readonly [number, number], about: About = {}) =>
   call('acquire', span, { kind: 'lock', waitMs: 0, proc: 'q', ...about }, 'fail');
 const held = (about: About = {}) => visit('h1', 100, 200, { kind: 'lock', ...about });
 
-describe('one try that was refused', () => {
+describe('a refused single attempt', () => {
   it('needs a lock that was taken', () => {
     expect(check(held(), refused([150, 151]))).toBe('valid');
     expect(check(held(), refused([99, 99.5]))).toBe('valid');
@@ -23,7 +23,7 @@ describe('one try that was refused', () => {
     expect(check(held(), refused([300, 301], { waitMs: 100 }))).toBe('valid');
   });
 
-  it('is told with all that matters, and no more', () => {
+  it('is reported with all that matters, and no more', () => {
     const others = [1, 2, 3, 4].map((i) => visit(`o${i}`, 300 + 10 * i, 305 + 10 * i, { kind: 'lock' }));
     const { violations } = checkHistory([held(), ...others, refused([327, 328])].flat(), bounds);
     expect(violations).toMatchObject([
@@ -34,7 +34,7 @@ describe('one try that was refused', () => {
     );
   });
 
-  it('may have found what another cannot know that it has', () => {
+  it('may have found a lock whose holder does not know of its grant', () => {
     expect(check(held(), call('acquire', [250, 260], { kind: 'lock' }, 'info'), refused([300, 301]))).toBe(
       'valid',
     );
@@ -45,7 +45,7 @@ describe('one try that was refused', () => {
     );
   });
 
-  it('may have found what its holder has lost, or was giving back', () => {
+  it('may have found a lock that its holder has lost or was releasing', () => {
     const leased = [...grant('h1', [99, 100], { kind: 'lock', deadlineMs: 200 }), lost('h1', 200, 'expired')];
     expect(check(leased, refused([210, 211]))).toBe('valid');
     const unclear = [...grant('h1', [99, 100], { kind: 'lock' }), ...release('h1', [200, 210], {}, 'info')];
@@ -54,7 +54,7 @@ describe('one try that was refused', () => {
     expect(check(dead, refused([300, 301]))).toBe('valid');
   });
 
-  it('is not judged near a fault or a force, which may have kept all callers out', () => {
+  it('is not judged near a fault or a forced release, which may have kept all callers out', () => {
     expect(check(held(), fault('failover', [205, 206]), refused([300, 301]))).toBe('valid');
     expect(check(held(), fault('failover', [190, 195]), refused([300, 301]))).toEqual(['not-linearizable']);
     expect(check(held(), call('force', [299, 302], { proc: 'admin' }), refused([300, 301]))).toBe('valid');

@@ -21,7 +21,7 @@ const others = [
 ];
 
 describe('a violation as text', () => {
-  it('has a line for each event of the holds concerned, and for what happened then', () => {
+  it('has a line for each event of the holds concerned, and for events at that time', () => {
     const history = [
       ...others,
       ...visit('h1', 100, 300, { proc: 'a', worker: '1', deadlineMs: 600, token: 7 }),
@@ -75,17 +75,17 @@ describe('a history cut down', () => {
   const opsOf = (history: readonly HistoryEvent[], kind: ViolationKind) =>
     shrinkHistory(history, find(history, kind), bounds).map(({ op, type, proc }) => `${proc} ${op} ${type}`);
 
-  it('has the call that hung, and the death of others does not matter', () => {
+  it('keeps the call that hung, and drops the deaths of other processes', () => {
     const history = [...others, event('acquire', 'invoke', 500, { proc: 'a' }), died('y', 400)];
     expect(opsOf(history, 'hung')).toEqual(['a acquire invoke']);
   });
 
-  it('has the waiter that was left behind', () => {
+  it('keeps the waiter that was left behind', () => {
     const waits = call('acquire', [1_000, 2_000], { proc: 'a' }, 'fail');
     expect(opsOf([...others, ...waits], 'left-behind')).toEqual(['a acquire invoke', 'a acquire fail']);
   });
 
-  it('has all that counted down a latch, and its count', () => {
+  it('keeps all calls that counted down a latch, and its count', () => {
     const kind = 'latch' as const;
     const history = [
       ...others,
@@ -106,7 +106,7 @@ describe('a history cut down', () => {
     ]);
   });
 
-  it('has the refusal that nothing explains, alone', () => {
+  it('keeps only the refusal that nothing explains', () => {
     const kind = 'lock' as const;
     const busy = Array.from({ length: 30 }, (_, i) =>
       visit(`h${i}`, 100 + 20 * i, 110 + 20 * i, { kind, proc: 'b' }),

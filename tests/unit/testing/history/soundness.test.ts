@@ -26,7 +26,7 @@ const WEATHERS: [string, Omit<Weather, 'seed'>][] = [
   ['all of it', { stalls: true, deaths: true, lostReplies: true, forces: true }],
 ];
 
-describe('what is allowed', () => {
+describe('an allowed history', () => {
   it.each(WEATHERS)('is valid: %s', (_, weather) => {
     for (const seed of SEEDS) {
       const history = simulate({ ...weather, seed });
@@ -47,7 +47,7 @@ describe('what is allowed', () => {
     }
   });
 
-  it('is nothing but overlaps where the server forgets holds', () => {
+  it('has only overlaps if the server forgets holds', () => {
     const others = kindsIn({ flushes: true, stalls: true, deaths: true }).filter(
       (kind) => kind !== 'overlap',
     );

@@ -27,8 +27,8 @@ const waits = (untilMs: number, about: About = {}) => [
 ];
 const first = visit('h1', 50, 200);
 
-describe('a waiter for what is free', () => {
-  it('gets in within the bound', () => {
+describe('a waiter for a free lock', () => {
+  it('gets the lock within the bound', () => {
     expect(kinds(first, waits(1_200))).toEqual([]);
     expect(violationsOf([first, ...waits(1_300)], bounds)).toMatchObject([
       {
@@ -48,12 +48,12 @@ describe('a waiter for what is free', () => {
     ]);
   });
 
-  it('has to wait while others come and go', () => {
+  it('has to wait while others take and release the lock', () => {
     const others = [500, 1_000, 1_500, 2_000].map((at) => visit(`o${at}`, at, at + 100));
     expect(kinds(first, ...others, waits(2_500))).toEqual([]);
   });
 
-  it('has to wait while the hold before it may be kept', () => {
+  it('has to wait while the previous hold may last', () => {
     const unclear = [...grant('h1', [49, 50]), ...release('h1', [200, 201], {}, 'info')];
     const leased = [...grant('h1', [49, 50], { leaseMs: 600 }), lost('h1', 200, 'unreachable')];
     // The lease that was known of is 600 ms; the longest that the server may have given is a little more than twice that.
@@ -82,7 +82,7 @@ describe('a waiter for what is free', () => {
     expect(kinds(first, fault('cut', [300, 900]), waits(2_500))).toEqual(['left-behind']);
   });
 
-  it('has to wait while its process stands still, or one that asked before it', () => {
+  it('has to wait while its process, or that of an earlier waiter, stands still', () => {
     expect(kinds(first, stalled('q', 300, 1_200), waits(2_100))).toEqual([]);
     expect(kinds(first, stalled('q', 300, 1_200), waits(2_300))).toEqual(['left-behind']);
     const other = [
@@ -93,13 +93,13 @@ describe('a waiter for what is free', () => {
     expect(kinds(first, other, waits(2_300))).toEqual(['left-behind']);
   });
 
-  it('died, and needs nothing more', () => {
+  it('may have died', () => {
     expect(kinds(first, event('acquire', 'invoke', 100, { proc: 'd' }), died('d', 5_000))).toEqual([]);
   });
 });
 
 describe('members of a multi lock', () => {
-  it('wait for each other, and keep what they have collected', () => {
+  it('wait for each other, and keep the members they have', () => {
     const member = (key: string) =>
       event('acquire', 'invoke', 100, { proc: 'm', worker: 'multi', key, call: key === 'k' ? 1 : 2 });
     const granted = ['k', 'l'].map((key) => [
@@ -116,7 +116,7 @@ describe('a waiter for permits', () => {
   const kind = 'semaphore' as const;
   const there = (permits: number) => set({ permits });
 
-  it('gets as many as are left', () => {
+  it('gets the free permits', () => {
     const busy = visit('h1', 50, 3_000, { kind });
     expect(kinds(there(2), busy, waits(1_600, { kind }))).toEqual(['left-behind']);
     expect(kinds(there(1), busy, waits(3_100, { kind }))).toEqual([]);
@@ -124,14 +124,14 @@ describe('a waiter for permits', () => {
     expect(kinds(there(3), busy, waits(3_100, { kind, permits: 2 }))).toEqual(['left-behind']);
   });
 
-  it('does not get what dead processes keep', () => {
+  it('does not get permits of dead processes', () => {
     const dead = [...grant('h1', [49, 50], { kind, proc: 'd' }), died('d', 60)];
     const waiting = call('acquire', [100, 9_000], { kind, proc: 'q' }, 'fail');
     expect(kinds(there(1), dead, waiting)).toEqual([]);
     expect(kinds(there(2), dead, waiting)).toEqual(['left-behind']);
   });
 
-  it('does not get what the history knows nothing of', () => {
+  it('does not get permits that the history does not contain', () => {
     expect(kinds(call('acquire', [100, 9_000], { kind }, 'fail'))).toEqual([]);
   });
 });

@@ -72,7 +72,7 @@ describe('a timeline', () => {
     expect(count(page, /class="fault"/g)).toBe(1);
   });
 
-  it('stripes the time in which two were inside, on the bars of both', () => {
+  it('stripes the time of an overlap, on both bars', () => {
     const striped = rectangles(page, 'overlap');
     expect(striped).toHaveLength(2);
     expect(new Set(striped.map(({ x, width }) => `${x} ${width}`)).size).toBe(1);
@@ -103,7 +103,7 @@ describe('a timeline of a violation', () => {
     expect(inner[0]?.y).toBe(inner[1]?.y);
   });
 
-  it('stays small, and keeps what the violation is about', () => {
+  it('stays small, and keeps the holds of the violation', () => {
     const many = Array.from({ length: 6_000 }, (_, i) =>
       visit(`h${i}`, 100 + i, 100.5 + i, { proc: `p${i % 200}`, worker: `${i % 4}` }),
     ).flat();

@@ -21,7 +21,7 @@ describe('tokens', () => {
     expect(kindsOf([fenced('h1', 100, 200, 7), waited])).toEqual(['token-fell']);
   });
 
-  it('need not, where the server may have lost the hold before its holder heard of it', () => {
+  it('need not rise if the server may have lost the hold before its holder learned of it', () => {
     const waited = (invokedMs: number) => [
       ...grant('h2', [invokedMs, 300], { kind, token: 6 }),
       ...release('h2', [400, 401], {}, 'fail'),
@@ -34,7 +34,7 @@ describe('tokens', () => {
     expect(kindsOf([fenced('h1', 100, 200, 7), fault('slow', [80, 81]), waited(50)])).toEqual(['token-fell']);
   });
 
-  it('are found among others that rise', () => {
+  it('that fall are found among others that rise', () => {
     const tokens = [1, 5, 3, 6, 4].map((token, i) => fenced(`h${i}`, 100 * i + 10, 100 * i + 50, token));
     expect(violationsOf(tokens).map(({ holds }) => holds)).toEqual([
       ['h1', 'h2'],
@@ -57,13 +57,13 @@ describe('re-entry', () => {
     expect(violationsOf(nested(8))).toMatchObject([{ kind: 'token-changed', holds: ['h1', 'h4'] }]);
   });
 
-  it('of a party that had left is none: its token rises', () => {
+  it('of a party that had left is a new hold: its token rises', () => {
     const again = (token: number) => [fenced('h1', 100, 200, 7, mine), fenced('h2', 300, 400, token, mine)];
     expect(kindsOf(again(8))).toEqual([]);
     expect(kindsOf(again(7))).toEqual(['token-fell']);
   });
 
-  it('of a party that had lost it is none either', () => {
+  it('of a party that had lost the lock is a new hold too', () => {
     const first = [
       ...grant('h1', [99, 100], { kind, token: 7, ...mine, deadlineMs: 200 }),
       lost('h1', 200, 'expired'),
