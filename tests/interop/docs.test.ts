@@ -1,11 +1,15 @@
-/** What docs/redisson.md says is tested: the tests are there, with the versions it names and with no others. */
+/**
+ * The claims of docs/redisson.md are tested: docs/proofs.md names the tests, which exist and run with the versions that
+ * the page marks, and with no others.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ROOT } from '../examples/support/doc-blocks.ts';
+import { linkedProofs, readProofs } from '../examples/support/proofs.ts';
 import { collectTitles, type Path } from './support/titles.ts';
 
-/** The columns of the page, and what every test of theirs stands in. */
+/** The columns of the page, and the outermost group of their tests. */
 const PLACES: Readonly<Record<string, string>> = {
   '4.7.0': 'with Redisson 4.7.0 at one server',
   Cluster: 'with Redisson 4.7.0 at a Cluster',
@@ -16,30 +20,29 @@ const PLACES: Readonly<Record<string, string>> = {
   '3.16.8': 'with Redisson 3.16.8 at one server',
 };
 
-/** The columns that claim nothing which a test could show. All others of a table with versions do. */
-const UNTESTED_COLUMNS = ['lock', 'what', 'what to do'];
-
 /** Everything that the suites import comes along. */
 const LOADED_WITHIN_MS = 120_000;
 
-/** Titles, alone or behind what they stand in: "the fair queue > who gives up …". */
+/** Titles, alone or behind the groups they are in: "the fair queue > a waiter that gives up …". */
 const QUOTED = /"([^"]+)"/g;
 const KIND = /\{(reentrant )?kind\}/;
 
 interface Row {
   readonly text: string;
-  readonly titles: readonly string[];
-  /** What stands in the columns of the versions, those that the table has. */
+  /** The first cell: what the row is about. */
+  readonly what: string;
+  readonly proofs: readonly string[];
+  /** The cells of the columns of versions, as far as the table has them. */
   readonly marks: ReadonlyMap<string, string>;
-  /** What stands in the columns that tell what happens. */
-  readonly claims: readonly string[];
+  /** Whether the row describes a limitation, and not something that works in both directions. */
+  readonly isLimitation: boolean;
 }
 
 const page = readFileSync(join(ROOT, 'docs/redisson.md'), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+const proofs = readProofs('Redisson');
 
 function titlesIn(text: string): string[] {
-  const prose = text.replace(/`[^`]*`/g, '');
-  return [...prose.matchAll(QUOTED)].map(([, title]) => title ?? '');
+  return [...text.matchAll(QUOTED)].map(([, title]) => title ?? '');
 }
 
 function cellsOf(line: string): string[] {
@@ -58,12 +61,12 @@ function rowsOf(text: string): Row[] {
     if (!columns.some((column) => column in PLACES)) return [];
     return lines.map((line) => {
       const cells = cellsOf(line).map((cell, index) => [columns[index] ?? '', cell] as const);
-      const claims = cells.filter(([column]) => !(column in PLACES) && !UNTESTED_COLUMNS.includes(column));
       return {
         text: line,
-        titles: titlesIn(line),
+        what: cells[0]?.[1] ?? '',
+        proofs: linkedProofs(line, 'Redisson'),
         marks: new Map(cells.filter(([column]) => column in PLACES)),
-        claims: claims.map(([, cell]) => cell),
+        isLimitation: columns.includes('what happens'),
       };
     });
   });
@@ -71,10 +74,18 @@ function rowsOf(text: string): Row[] {
 
 const rows = rowsOf(page);
 
+function proofOf({ proofs: [number] }: Row) {
+  return proofs.find((proof) => proof.number === number);
+}
+
+function titlesOf(row: Row): string[] {
+  return titlesIn(proofOf(row)?.list ?? '');
+}
+
 /** The kinds of locks, each with the versions that have it. */
-const kinds = rows.flatMap(({ text, marks }) => {
-  const [, kind] = /^\| `(\w+)` \|.*> Java holds the lock: /.exec(text) ?? [];
-  return kind === undefined ? [] : [{ kind, marks }];
+const kinds = rows.flatMap((row) => {
+  const [, kind] = /^`(\w+)`$/.exec(row.what) ?? [];
+  return kind === undefined ? [] : [{ kind, marks: row.marks }];
 });
 
 /** The titles that one with a placeholder stands for, in that column. */
@@ -88,7 +99,7 @@ function spelledOut(title: string, column: string): string[] {
     .map(({ kind }) => title.replace(placeholder, kind));
 }
 
-/** Whether the title is that test's, alone or with some of what it stands in. `{…}` stands for any text. */
+/** Whether the title is that of the test, alone or with some of its groups. `{…}` stands for any text. */
 function isOf(title: string, path: Path): boolean {
   const parts = title.split(' > ').map((part) => {
     const texts = part.split(/\{[^}]+\}/).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -116,23 +127,32 @@ describe('the page on Redisson', () => {
   it('has its tables', () => {
     expect(kinds).toHaveLength(7);
     expect(rows.length).toBeGreaterThan(40);
-    for (const { text, titles, marks } of rows) {
-      expect(titles.length, text).toBeGreaterThan(0);
-      for (const mark of marks.values()) expect(['yes', '–'], text).toContain(mark);
+    for (const row of rows) {
+      expect(row.proofs, row.text).toHaveLength(1);
+      expect(titlesOf(row).length, row.text).toBeGreaterThan(0);
+      for (const mark of row.marks.values()) expect(['yes', '–'], row.text).toContain(mark);
     }
   });
 
-  it('names a test for every claim', () => {
-    const bare = rows.flatMap(({ text, claims }) =>
-      claims
-        .filter((claim, index) => {
-          // Of two directions that one test shows, the first has its name.
-          const isShownBefore = claim === 'both' && titlesIn(claims[index - 1] ?? '').length > 0;
-          return titlesIn(claim).length === 0 && !isShownBefore;
-        })
-        .map((claim) => `"${claim}" in ${text}`),
-    );
-    expect(bare).toEqual([]);
+  it('names a test for every claim, in both directions', () => {
+    for (const row of rows) {
+      const { statement = '', list = '' } = proofOf(row) ?? {};
+      expect(statement).toBe(row.what);
+      const shown = list.split(/^- /m).slice(1);
+      const directions = shown.map((part) => part.slice(0, part.indexOf(':')));
+      const expected = row.isLimitation
+        ? [['shown by']]
+        : [['both directions'], ['Java acts, Node sees it', 'Node acts, Java sees it']];
+      expect(expected, row.text).toContainEqual(directions);
+      for (const part of shown) expect(titlesIn(part).length, part).toBeGreaterThan(0);
+    }
+  });
+
+  it('uses every proof', () => {
+    const used = new Set(linkedProofs(page, 'Redisson'));
+    expect(proofs.map(({ number }) => number)).toEqual(proofs.map((_, index) => String(index + 1)));
+    expect(proofs.filter(({ number }) => !used.has(number))).toEqual([]);
+    expect(used.size).toBe(proofs.length);
   });
 
   it('covers every version', () => {
@@ -142,17 +162,19 @@ describe('the page on Redisson', () => {
   });
 
   it('quotes existing tests', () => {
-    const titles = titlesIn(page).flatMap((title) => spelledOut(title, '4.7.0'));
+    const titles = proofs
+      .flatMap(({ list }) => titlesIn(list))
+      .flatMap((title) => spelledOut(title, '4.7.0'));
     expect(titles.length).toBeGreaterThan(100);
     expect(titles.filter((title) => !isTested(title))).toEqual([]);
   });
 
   for (const [version, place] of Object.entries(PLACES)) {
     it(`is right about ${version}`, () => {
-      const wrong = rows.flatMap(({ titles, marks }) => {
-        if (!marks.has(version)) return [];
-        const isMarked = marks.get(version) === 'yes';
-        const all = titles.flatMap((title) => spelledOut(title, isMarked ? version : '4.7.0'));
+      const wrong = rows.flatMap((row) => {
+        if (!row.marks.has(version)) return [];
+        const isMarked = row.marks.get(version) === 'yes';
+        const all = titlesOf(row).flatMap((title) => spelledOut(title, isMarked ? version : '4.7.0'));
         return all
           .filter((title) => isTested(title, place) !== isMarked)
           .map((title) => `${title}: ${isMarked ? 'not tested' : 'tested, though not marked'}`);
