@@ -3,12 +3,13 @@
  */
 import { SystemClock } from './clock.ts';
 import { openDriver } from './drivers/connect.ts';
+import { connectionNameOf } from './drivers/connect-settings.ts';
 import { detectDriver, type RedisClient } from './drivers/detect.ts';
 import type { Driver } from './drivers/driver.ts';
 import { ClosedError } from './errors.ts';
-import type { ClientEvents, Report } from './events.ts';
-import { type Description, describe, list } from './inspect/locks.ts';
-import { checkName } from './options/checks.ts';
+import type { ClientEvents, Report, Reported } from './events.ts';
+import type { Description, InspectOptions, ListOptions } from './inspect/description.ts';
+import { checkName, checkOptions } from './options/checks.ts';
 import type { ClientOptions } from './options/client-options.ts';
 import { checkSettings, type Settings } from './options/settings.ts';
 import { checkTarget, type Target } from './options/target.ts';
@@ -27,6 +28,8 @@ interface Made {
   readonly driver: Driver;
   readonly settings: Settings;
   readonly expectedReplicas?: number;
+  /** The name for connections besides the user's; left out where the driver's client has it. */
+  readonly connectionName?: string;
   /** Called once everything is closed. */
   readonly whenClosed?: () => Promise<void>;
 }
@@ -49,17 +52,29 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   protected readonly wiring: Wiring;
   readonly #listeners = new Listeners();
   readonly #warnings = new Warnings();
+  readonly #label: string;
   readonly #whenClosed: (() => Promise<void>) | undefined;
   #forgetSignals: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor({ driver, settings, expectedReplicas = 0, whenClosed }: Made) {
+  private constructor({ driver, settings, expectedReplicas = 0, connectionName, whenClosed }: Made) {
     super();
     this.#whenClosed = whenClosed;
+    this.#label = settings.label;
     const clock = new SystemClock();
     const report: Report = (event, payload) => this.#report(event, payload);
     const warnings = this.#warnings;
-    this.wiring = new Wiring({ id: this.id, driver, settings, clock, report, warnings, expectedReplicas });
+    const parts = {
+      id: this.id,
+      driver,
+      settings,
+      clock,
+      report,
+      warnings,
+      expectedReplicas,
+      connectionName,
+    };
+    this.wiring = new Wiring(parts);
     if (settings.closeOnSignals) this.#forgetSignals = closeOnSignals(() => this.close());
   }
 
@@ -73,15 +88,16 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     const settings = checkSettings(options);
     const where = checkTarget(target);
     const { commandTimeoutMs } = settings;
+    const opening = { commandTimeoutMs, connectionName: connectionNameOf(settings.label) };
     if (where.kind !== 'embedded') {
-      const driver = await openDriver(where, { commandTimeoutMs });
+      const driver = await openDriver(where, opening);
       const counted = where.kind === 'fixed' ? { expectedReplicas: where.expectedReplicas } : {};
       return Holdfast.#connected({ driver, settings, ...counted });
     }
     const { startEmbeddedServer } = await import('./embedded/start.ts');
     const server = await startEmbeddedServer();
     try {
-      const driver = await openDriver({ kind: 'server', server: { url: server.url } }, { commandTimeoutMs });
+      const driver = await openDriver({ kind: 'server', server: { url: server.url } }, opening);
       return await Holdfast.#connected({ driver, settings, whenClosed: () => server.close() });
     } catch (error) {
       await server.close();
@@ -127,20 +143,48 @@ export class Holdfast extends Primitives implements AsyncDisposable {
    * @throws OptionError
    */
   static from(redisClient: RedisClient, options?: ClientOptions): Holdfast {
-    return new Holdfast({ driver: detectDriver(redisClient), settings: checkSettings(options) });
+    const settings = checkSettings(options);
+    const connectionName = connectionNameOf(settings.label);
+    return new Holdfast({ driver: detectDriver(redisClient, connectionName), settings, connectionName });
   }
 
-  /** Describes the lock of a name, for people and tools. */
-  async inspect(name: string): Promise<Description> {
+  /**
+   * Describes what is under a name, for people and tools: its kind, who holds it and for how long, who waits.
+   *
+   * A semaphore without leases and a latch are whole numbers in Redis, like any counter: `as` says which it is.
+   *
+   * @example
+   * ```ts
+   * await using hold = await client.getLock('invoice:42').lock();
+   * const found = await client.inspect('invoice:42');
+   * if (found.kind === 'lock') {
+   *   const [{ owner, heldSince, remainingMs }] = found.holders;
+   *   console.log(owner === hold.owner, heldSince !== null, remainingMs > 20_000); // true true true
+   * }
+   * ```
+   */
+  async inspect(name: string, options?: InspectOptions): Promise<Description> {
     const key = this.wiring.wire().rawName(checkName(name));
-    return this.#read(`inspect "${name}"`, () => describe(this.wiring.driver, key));
+    const checked = checkOptions('inspect', options);
+    return this.#read(`inspect "${name}"`, () => this.wiring.inspector.inspect(key, checked));
   }
 
-  /** The locks whose keys match a glob pattern. Walks the whole key space: for people, not for programs. */
-  async list(pattern = '*'): Promise<Description[]> {
-    return this.#read('list locks', () =>
-      list(this.wiring.driver, this.wiring.driver.keyPrefix + checkName(pattern)),
-    );
+  /**
+   * Describes the locks and synchronizers whose keys match a glob pattern, in the order of their keys. Walks the whole
+   * key space with SCAN, in slices: for people, not for programs. Other keys are left out.
+   *
+   * @example
+   * ```ts
+   * await using hold = await client.getLock('report:daily').lock();
+   * for (const { key, kind } of await client.list('report:*')) {
+   *   console.log(key, kind); // report:daily lock
+   * }
+   * ```
+   */
+  async list(pattern = '*', options?: ListOptions): Promise<Description[]> {
+    const keys = this.wiring.driver.keyPrefix + checkName(pattern);
+    const checked = checkOptions('list', options);
+    return this.#read('list locks', () => this.wiring.inspector.list(keys, checked));
   }
 
   /**
@@ -225,8 +269,9 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     this.wiring.preflight.close();
     // Sent before the connection closes, but the releases must not wait for it.
     const flushed = this.wiring.synchronizers.answers.flush();
+    const forgotten = this.wiring.ownRecord.forget();
     await this.wiring.runtime.close();
-    await flushed;
+    await Promise.all([flushed, forgotten]);
     await this.#whenClosed?.();
   }
 
@@ -239,9 +284,11 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     }
   }
 
-  #report<Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]): void {
+  #report<Name extends keyof ClientEvents>(event: Name, payload: Reported[Name]): void {
     if (event === 'warning' && !this.#warnings.isNews(payload as ClientEvents['warning'])) return;
-    publish(this.id, event, payload);
-    this.#listeners.emit(event, payload);
+    // Events that name an owner name its client too.
+    const told = ('owner' in payload ? { ...payload, label: this.#label } : payload) as ClientEvents[Name];
+    publish(this.id, event, told);
+    this.#listeners.emit(event, told);
   }
 }

@@ -52,6 +52,8 @@ export abstract class HoldfastError extends Error {
 export interface HeldBy {
   /** The owner field in Redis, or undefined when it is not known. */
   readonly holder?: string | undefined;
+  /** The label of the holder's client, or undefined when it is not known: see the client option `label`. */
+  readonly label?: string | undefined;
   /** The rest of the holder's lease; -1 when the key has no expiry. */
   readonly remainingMs?: number | undefined;
 }
@@ -67,7 +69,7 @@ export class AcquireTimeoutError extends HoldfastError {
   constructor(
     readonly lockName: string,
     readonly waitedMs: number,
-    heldBy?: HeldBy,
+    readonly heldBy?: HeldBy,
   ) {
     super(
       `Could not acquire "${lockName}" within ${waitedMs} ms${heldBy === undefined ? '' : inTheWay(heldBy)}`,
@@ -77,9 +79,10 @@ export class AcquireTimeoutError extends HoldfastError {
   }
 }
 
-function inTheWay({ holder = 'another owner', remainingMs = -1 }: HeldBy): string {
+function inTheWay({ holder = 'another owner', label, remainingMs = -1 }: HeldBy): string {
+  const who = label === undefined ? holder : `${holder} (${label})`;
   const rest = remainingMs < 0 ? '' : ` for another ${remainingMs} ms unless it renews`;
-  return `: ${holder} holds it${rest}`;
+  return `: ${who} holds it${rest}`;
 }
 
 /**

@@ -8,12 +8,18 @@ import type { LossReason } from './errors.ts';
 
 /** Every event a client emits, by name. */
 export interface ClientEvents {
-  /** A hold is gone; its `signal` has just been aborted. */
-  lost: { readonly name: string; readonly owner: string; readonly reason: LossReason };
+  /** A hold is gone; its `signal` has just been aborted. `label` is that of this client. */
+  lost: {
+    readonly name: string;
+    readonly owner: string;
+    readonly label: string;
+    readonly reason: LossReason;
+  };
   /** A renewal failed; it is being repeated until the lease ends. */
   atRisk: {
     readonly name: string;
     readonly owner: string;
+    readonly label: string;
     readonly remainingMs: number;
     readonly error: unknown;
   };
@@ -48,6 +54,7 @@ export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = [
  * - `HOLDFAST_DISK`: the server cannot write its data to disk
  * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; people are misled, locks are not
  * - `HOLDFAST_UNFIT`: the server is unfit for locks: a replica, a node of a Cluster, or too old
+ * - `HOLDFAST_NO_LABEL`: the server refuses the record with the label of this client
  */
 export type WarningCode =
   | 'HOLDFAST_EVICTION'
@@ -61,6 +68,10 @@ export type WarningCode =
   | 'HOLDFAST_STALE_PRIMARY'
   | 'HOLDFAST_DISK'
   | 'HOLDFAST_CLOCK_SKEW'
-  | 'HOLDFAST_UNFIT';
+  | 'HOLDFAST_UNFIT'
+  | 'HOLDFAST_NO_LABEL';
 
-export type Report = <Name extends keyof ClientEvents>(event: Name, payload: ClientEvents[Name]) => void;
+/** The events as the parts of a client report them; the client adds its label. */
+export type Reported = { [Name in keyof ClientEvents]: Omit<ClientEvents[Name], 'label'> };
+
+export type Report = <Name extends keyof Reported>(event: Name, payload: Reported[Name]) => void;

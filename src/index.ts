@@ -24,7 +24,7 @@ export type { ClientEvents, WarningCode } from './events.ts';
 export type { FencedRegister } from './fencing/fenced-register.ts';
 export { MemoryFence } from './fencing/memory-fence.ts';
 export { type SqlFence, sqlFence } from './fencing/sql-fence.ts';
-export type { Description } from './inspect/locks.ts';
+export type * from './inspect/description.ts';
 export type { FencedHold, FencedLock, FencedLockOptions } from './locks/fenced-lock.ts';
 export type { Hold } from './locks/hold.ts';
 export type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './locks/lock.ts';

@@ -109,3 +109,8 @@ export function ratePermitsKey(name: string, clientId?: string): string {
   const key = suffixed(name, 'permits');
   return clientId === undefined ? key : `${key}:${clientId}`;
 }
+
+/** Who a client is, for people; private to this library. Every client finds it there, whatever its prefix. */
+export function clientRecordKey(clientId: string): string {
+  return `holdfast_client:{${clientId}}`;
+}

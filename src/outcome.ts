@@ -93,6 +93,11 @@ function serverCode(error: unknown): string | undefined {
   return isReply(error) ? (code ?? 'ERR') : undefined;
 }
 
+/** The user of the connection may not do this. */
+export function isForbidden(error: unknown): boolean {
+  return serverCode(error) === 'NOPERM';
+}
+
 function isKnown(code: string): boolean {
   return TRANSIENT_CODES.has(code) || REFUSED_CODES.has(code);
 }

@@ -10,6 +10,9 @@ import { SharedLooks } from './counters/shared-look.ts';
 import { withDeadline } from './drivers/deadline.ts';
 import type { Driver } from './drivers/driver.ts';
 import type { Report } from './events.ts';
+import { ClientRecords, clientOf } from './inspect/client-records.ts';
+import { Inspector } from './inspect/inspector.ts';
+import { OwnRecord } from './inspect/own-record.ts';
 import type { LockContext } from './locks/lock-context.ts';
 import { renewReads } from './locks/read-protocol.ts';
 import type { ReadWriteRenewals } from './locks/read-write-lock.ts';
@@ -43,6 +46,7 @@ export interface Parts {
   readonly warnings: Warnings;
   /** The number of replicas the user declared. */
   readonly expectedReplicas: number;
+  readonly connectionName?: string | undefined;
 }
 
 export class Wiring {
@@ -58,14 +62,16 @@ export class Wiring {
   };
   readonly guard: Guard;
   readonly preflight: Preflight;
+  readonly inspector: Inspector;
+  readonly ownRecord: OwnRecord;
   readonly #plain: Wire;
   readonly #guarded: Wire;
   readonly #isGuarded: boolean;
   readonly #report: Report;
 
-  constructor({ id, driver, settings, clock, report, warnings, expectedReplicas }: Parts) {
+  constructor({ id, driver, settings, clock, report, warnings, expectedReplicas, connectionName }: Parts) {
     const { watchdogMs, commandTimeoutMs, fairWaitMs, mapName, shardedPubSub } = settings;
-    const { replicas, replicaTimeoutMs, isGuarded, graceMs } = settings;
+    const { replicas, replicaTimeoutMs, isGuarded, graceMs, label } = settings;
     this.#report = report;
     const isSharded = shardedPubSub !== false && driver.topology === 'cluster';
     const channels = new WakeChannels(isSharded ? 'sharded' : 'plain');
@@ -78,7 +84,7 @@ export class Wiring {
     this.guard = new Guard({ clock, graceMs, driver });
     this.#isGuarded = isGuarded;
     this.preflight = new Preflight({
-      driver: withDeadline(driver, clock, commandTimeoutMs),
+      driver: withDeadline(driver, clock, commandTimeoutMs, undefined, connectionName),
       clock,
       report,
       warnings,
@@ -96,7 +102,8 @@ export class Wiring {
         if (connected !== null) replicaCounts.counted(node, connected);
       },
     });
-    this.driver = withDeadline(driver, clock, commandTimeoutMs, this.preflight);
+    this.driver = withDeadline(driver, clock, commandTimeoutMs, this.preflight, connectionName);
+    this.ownRecord = new OwnRecord({ id, label, driver: this.driver, clock, watchdogMs, report });
     this.runtime = new Runtime({
       driver: this.driver,
       clock,
@@ -107,7 +114,11 @@ export class Wiring {
       takeBack: (code) => warnings.forget(code),
       channels,
       peek: async (locks) => (await lockPeek.run(this.driver, { locks }, {})).remaining,
+      whileHolding: () => this.ownRecord.keep(),
     });
+    const own = [id, this.ownRecord.record] as const;
+    const records = new ClientRecords(this.driver, (key) => this.runtime.slotOf(key), own);
+    this.inspector = new Inspector(this.runtime, records);
     driver.onSwitched?.((advice) => {
       this.preflight.onRecovered();
       this.runtime.watchdog.confirmAll();
@@ -153,7 +164,8 @@ export class Wiring {
       numbers: new OwnerNumbers(id),
       answers: new Answers(clock, this.#plain),
     };
-    this.context = { ...shared, clientId: id, sections: new Sections() };
+    const labelOf = async (owner: string) => (await records.read([owner])).get(clientOf(owner) ?? '')?.label;
+    this.context = { ...shared, clientId: id, sections: new Sections(), labelOf };
     this.synchronizers = { ...shared, wire: this.#plain, sharedLooks: new SharedLooks() };
     const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
     this.renewals = {

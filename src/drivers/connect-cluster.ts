@@ -37,7 +37,7 @@ function loginOf({ username, password, tls }: ClusterTarget) {
   return { username, password, tls: tlsOptions(tls) };
 }
 
-function settings(target: ClusterTarget, commandTimeoutMs: number) {
+function settings(target: ClusterTarget, options: OpenOptions) {
   return {
     lazyConnect: true,
     // The nodes do not queue, and the driver checks before it sends. With false here, ioredis would report a node that
@@ -50,22 +50,23 @@ function settings(target: ClusterTarget, commandTimeoutMs: number) {
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 0,
     maxRedirections: MAX_REDIRECTIONS,
-    slotsRefreshTimeout: shareMs(commandTimeoutMs),
+    slotsRefreshTimeout: shareMs(options.commandTimeoutMs),
     // The timer of ioredis survives a client that is closed during a refresh; see `refreshRegularly`.
     slotsRefreshInterval: 0,
     clusterRetryStrategy: reconnectDelayMs,
     // Certificates name hosts, so host names are not resolved to addresses.
     dnsLookup: (host: string, callback: (error: null, address: string) => void) => callback(null, host),
-    redisOptions: { ...commandSettings(commandTimeoutMs), ...loginOf(target) },
+    redisOptions: { ...commandSettings(options), ...loginOf(target) },
     ...(target.natMap !== undefined && { natMap: target.natMap }),
   };
 }
 
 /** Connects to a Cluster. Resolves when every primary that can be reached within the time is connected. */
-export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
+export async function openCluster(target: ClusterTarget, options: OpenOptions): Promise<Driver> {
+  const { commandTimeoutMs } = options;
   const seeds = target.cluster.map(({ host, port = NODE_PORT }) => ({ host, port }));
   const { Cluster } = await import('ioredis');
-  const client = new Cluster([...seeds], settings(target, commandTimeoutMs));
+  const client = new Cluster([...seeds], settings(target, options));
   const unreachable = new Map<string, Error>();
   const note = (error: Error, node: string) => unreachable.set(node, error);
   client.on('node error', note);
@@ -78,7 +79,7 @@ export async function openCluster(target: ClusterTarget, { commandTimeoutMs }: O
   } catch (cause) {
     client.disconnect();
     const reason = NO_NODE.test((cause as Error).message)
-      ? await reasonAmong(seeds, loginOf(target), commandTimeoutMs, async (node) => {
+      ? await reasonAmong(seeds, loginOf(target), options, async (node) => {
           await node.cluster('SLOTS');
         })
       : undefined;

@@ -8,6 +8,8 @@ import { type IoredisSender, ping } from './ioredis/connection.ts';
 
 export interface OpenOptions {
   readonly commandTimeoutMs: number;
+  /** What CLIENT LIST shows for each connection. */
+  readonly connectionName?: string | undefined;
 }
 
 /** How long a connection may take to close gracefully before it is cut. */
@@ -27,11 +29,16 @@ export function shareMs(commandTimeoutMs: number): number {
   return Math.min(1_000, Math.ceil(commandTimeoutMs / 3));
 }
 
+/** The name of the connections of a client with this label. The server refuses names with spaces, or beyond ASCII. */
+export function connectionNameOf(label: string): string {
+  return `holdfast:${label.replace(/[^!-~]/gu, '_')}`;
+}
+
 /** The settings of every connection that carries commands. */
-export function commandSettings(commandTimeoutMs: number) {
+export function commandSettings({ commandTimeoutMs, connectionName = 'holdfast' }: OpenOptions) {
   return {
     lazyConnect: true,
-    connectionName: 'holdfast',
+    connectionName,
     connectTimeout: commandTimeoutMs,
     noDelay: true,
     keepAlive: KEEP_ALIVE_MS,
@@ -117,11 +124,12 @@ export function cannotConnect(where: string, cause: unknown): DriverError {
 export async function reasonAmong(
   places: readonly { readonly host: string; readonly port: number }[],
   login: object,
-  commandTimeoutMs: number,
+  { commandTimeoutMs, connectionName }: OpenOptions,
   ask: (client: Redis) => Promise<void>,
 ): Promise<unknown> {
   const { Redis } = await import('ioredis');
-  const once = { ...commandSettings(shareMs(commandTimeoutMs)), ...login, retryStrategy: () => null };
+  const settings = commandSettings({ commandTimeoutMs: shareMs(commandTimeoutMs), connectionName });
+  const once = { ...settings, ...login, retryStrategy: () => null };
   const asked = await Promise.allSettled(
     places.map((place) => askOnce(new Redis({ ...once, ...place }), ask)),
   );

@@ -46,9 +46,9 @@ export function openDriver(
 }
 
 /** The settings of a connection to one server. A lost connection is opened again. */
-function settings(commandTimeoutMs: number) {
+function settings(options: OpenOptions) {
   return {
-    ...commandSettings(commandTimeoutMs),
+    ...commandSettings(options),
     retryStrategy: reconnectDelayMs,
     // A demoted primary stays connected and refuses every write; a new connection finds the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
@@ -57,15 +57,15 @@ function settings(commandTimeoutMs: number) {
 
 async function openServer(
   target: ServerTarget,
-  { commandTimeoutMs }: OpenOptions,
+  options: OpenOptions,
   check: (client: Redis, where: string) => Promise<void> = async () => {},
 ): Promise<Driver> {
   const address = resolveServer(target);
   const where = `${address.host}:${address.port}`;
   const { Redis } = await import('ioredis');
-  const client = new Redis({ ...settings(commandTimeoutMs), ...address });
+  const client = new Redis({ ...settings(options), ...address });
   try {
-    await within(commandTimeoutMs, client, async () => {
+    await within(options.commandTimeoutMs, client, async () => {
       await client.connect();
       await whenServing(client);
       await check(client, where);
@@ -74,7 +74,7 @@ async function openServer(
     client.disconnect();
     throw cause instanceof DriverError ? cause : cannotConnect(where, cause);
   }
-  return ioredisDriver(client, () => disconnect(client));
+  return ioredisDriver(client, options.connectionName, () => disconnect(client));
 }
 
 /** Checks the role: without Sentinels, no other component would report that the listed primary is a replica. */
@@ -98,13 +98,14 @@ function withServerName(address: string): { host: string; port: number } {
   return { host, port: Number(port), ...named({}, host) };
 }
 
-async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenOptions): Promise<Driver> {
+async function openSentinels(target: SentinelTarget, options: OpenOptions): Promise<Driver> {
+  const { commandTimeoutMs } = options;
   const { name, username, password, db = 0, sentinelUsername, sentinelPassword } = target;
   const sentinels = target.sentinels.map(({ host, port = SENTINEL_PORT }) => ({ host, port }));
   const [tls, sentinelTLS] = [tlsOptions(target.tls), tlsOptions(target.sentinelTls)];
   const { Redis } = await import('ioredis');
   const model = new Redis({
-    ...commandSettings(commandTimeoutMs),
+    ...commandSettings(options),
     sentinels,
     name,
     username,
@@ -117,7 +118,7 @@ async function openSentinels(target: SentinelTarget, { commandTimeoutMs }: OpenO
     sentinelPassword,
     sentinelTLS,
   });
-  const primary = new SentinelPrimary(model, { isOurs: true });
+  const primary = new SentinelPrimary(model, { isOurs: true, connectionName: options.connectionName });
   try {
     await within(commandTimeoutMs, model, async () => {
       const client = await primary.find();

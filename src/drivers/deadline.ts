@@ -121,9 +121,10 @@ class DeadlineDriver implements Driver {
   readonly #timeoutMs: number;
   readonly #times: CallTimes;
   readonly #watch: CallWatch | undefined;
+  readonly #connectionName: string | undefined;
   #isTroubled = false;
 
-  constructor(driver: Driver, clock: Clock, timeoutMs: number, watch?: CallWatch) {
+  constructor(driver: Driver, clock: Clock, timeoutMs: number, watch?: CallWatch, connectionName?: string) {
     this.library = driver.library;
     this.topology = driver.topology;
     this.writesOnce = driver.writesOnce;
@@ -133,6 +134,7 @@ class DeadlineDriver implements Driver {
     this.#timeoutMs = timeoutMs;
     this.#times = new CallTimes(clock, timeoutMs);
     this.#watch = watch;
+    this.#connectionName = connectionName;
   }
 
   script(command: ScriptArgument[], _signal?: CallSignal, key?: string): Promise<ScriptReply> {
@@ -165,6 +167,10 @@ class DeadlineDriver implements Driver {
       // The caller has left and will not close a connection that opens late. One that fails needs no closing.
       () => void opening.then((late) => late.destroy()).catch(() => undefined),
     );
+    // For people who read CLIENT LIST. The user's client may have no name, and its library may insist on naming.
+    if (this.#connectionName !== undefined) {
+      connection.send(['client', 'setname', this.#connectionName]).catch(() => undefined);
+    }
     return {
       send: (args) => this.#script(() => connection.send(args)),
       subscribe: (channel, kind) => this.#bound(() => connection.subscribe(channel, kind)),
@@ -230,7 +236,17 @@ class DeadlineDriver implements Driver {
   }
 }
 
-/** Decorates a driver so that every call settles within `timeoutMs`. */
-export function withDeadline(driver: Driver, clock: Clock, timeoutMs: number, watch?: CallWatch): Driver {
-  return new DeadlineDriver(driver, clock, timeoutMs, watch);
+/**
+ * Decorates a driver so that every call settles within `timeoutMs`.
+ *
+ * @param connectionName the name for connections that the driver opens, unless their library gives them one
+ */
+export function withDeadline(
+  driver: Driver,
+  clock: Clock,
+  timeoutMs: number,
+  watch?: CallWatch,
+  connectionName?: string,
+): Driver {
+  return new DeadlineDriver(driver, clock, timeoutMs, watch, connectionName);
 }

@@ -104,13 +104,17 @@ function describe(value: unknown): string {
     : 'a plain object';
 }
 
-/** Returns a driver for the client, or throws an OptionError that lists the accepted clients. */
-export function detectDriver(client: unknown): Driver {
+/**
+ * Returns a driver for the client, or throws an OptionError that lists the accepted clients.
+ *
+ * @param connectionName the name of further clients that the driver opens
+ */
+export function detectDriver(client: unknown, connectionName?: string): Driver {
   if (typeof client !== 'object' || client === null) {
     throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);
   }
   if (isIoredisCluster(client)) return ioredisClusterDriver(ioredis(client));
-  if (isIoredis(client)) return ioredisDriver(ioredis(client));
+  if (isIoredis(client)) return ioredisDriver(ioredis(client), connectionName);
   if (isNodeRedisCluster(client)) return nodeRedisClusterDriver(nodeRedis(client));
   if (isNodeRedisSentinel(client)) return nodeRedisSentinelDriver(nodeRedis(client));
   if (isNodeRedisPool(client)) return nodeRedisPoolDriver(nodeRedis(client));

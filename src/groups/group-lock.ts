@@ -7,7 +7,7 @@
 import { AcquireTimeoutError, ClosedError, NotHeldError, OptionError } from '../errors.ts';
 import type { Hold, HoldOptions } from '../locks/hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from '../locks/lock.ts';
-import type { LockContext } from '../locks/lock-context.ts';
+import { heldBy, type LockContext } from '../locks/lock-context.ts';
 import { ProtocolLock } from '../locks/protocol-lock.ts';
 import { runHolding, workHolding } from '../locks/run-holding.ts';
 import { checkOptions } from '../options/checks.ts';
@@ -198,14 +198,14 @@ export abstract class GroupLock implements Lock {
 
   async #timeout(waitMs: number): Promise<AcquireTimeoutError> {
     try {
-      const { holder, remainingMs } = await Promise.any(
+      const inTheWay = await Promise.any(
         this.members.map(async (member) => {
           const state = await obstacleOf(member);
           if (state.holder === null) throw new NotHeldError(member.name);
-          return state;
+          return heldBy(member.context, state);
         }),
       );
-      return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
+      return new AcquireTimeoutError(this.name, waitMs, inTheWay);
     } catch {
       // The error may lack the holder; the caller mainly needs to know that the wait is over.
       return new AcquireTimeoutError(this.name, waitMs);

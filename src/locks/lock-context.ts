@@ -1,8 +1,18 @@
+import type { HeldBy } from '../errors.ts';
 import type { RequestContext } from '../requests/requests.ts';
 import type { Sections } from '../runtime/owner.ts';
+import type { LockState } from '../runtime/protocol.ts';
 
 /** The state that all locks of a client share. */
 export interface LockContext extends RequestContext {
   readonly clientId: string;
   readonly sections: Sections;
+  /** The label of the client that an owner field names, if it is known. Never rejects. */
+  labelOf(owner: string): Promise<string | undefined>;
+}
+
+/** Who is in the way of a caller, for its error. */
+export async function heldBy({ labelOf }: LockContext, { holder, remainingMs }: LockState): Promise<HeldBy> {
+  if (holder === null) return { remainingMs };
+  return { holder, label: await labelOf(holder), remainingMs };
 }

@@ -16,7 +16,7 @@ import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
 import { LockAcquisition } from './lock-acquisition.ts';
-import type { LockContext } from './lock-context.ts';
+import { heldBy, type LockContext } from './lock-context.ts';
 import { runHolding, workHolding } from './run-holding.ts';
 
 /** A `LockHold` has every member that a kind of lock promises: the kinds differ in what they expose. */
@@ -233,8 +233,8 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   async #timeout(waitMs: number): Promise<AcquireTimeoutError> {
     try {
-      const { holder, remainingMs } = await (this.protocol.obstacle?.() ?? this.protocol.describe());
-      return new AcquireTimeoutError(this.name, waitMs, { holder: holder ?? undefined, remainingMs });
+      const state = await (this.protocol.obstacle?.() ?? this.protocol.describe());
+      return new AcquireTimeoutError(this.name, waitMs, await heldBy(this.context, state));
     } catch {
       // The error may lack the holder; the caller mainly needs to know that the wait is over.
       return new AcquireTimeoutError(this.name, waitMs);

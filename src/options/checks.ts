@@ -55,6 +55,12 @@ export function text(value: unknown, what: string): string {
   throw new OptionError(`${what} must be a non-empty string, not ${show(value)}`);
 }
 
+/** Control characters, line separators and lone surrogates would garble logs and listings. */
+function label(value: unknown, what: string): string {
+  if (typeof value === 'string' && /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(value)) return value;
+  throw new OptionError(`${what} must be a string of 1 to 200 printable characters, not ${show(value)}`);
+}
+
 function abortSignal(value: unknown, what: string): AbortSignal {
   if (value instanceof AbortSignal) return value;
   throw new OptionError(`${what} must be an AbortSignal, not ${show(value)}`);
@@ -125,6 +131,7 @@ const CHECKS = {
     guard,
     passOn,
     shardedPubSub: only(['auto', false] as const, "'auto' or false"),
+    label,
   },
   lock: { ...holding, owner: anything },
   tryLock: { ...holding, waitMs, owner: anything },
@@ -135,6 +142,13 @@ const CHECKS = {
     onRelease: callback<Hook>,
   },
   owned: { owner: anything },
+  inspect: {
+    as: only(
+      ['semaphore', 'permitSemaphore', 'latch'] as const,
+      "'semaphore', 'permitSemaphore' or 'latch'",
+    ),
+  },
+  list: { counters: boolean },
   lockKind: { guard: boolean },
   spinLock: { guard: boolean, backoff: anything },
   readWriteLock: { guard: boolean, prefer: only(['writer'] as const, "'writer' or left out") },

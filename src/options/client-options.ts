@@ -33,6 +33,19 @@ export interface ClientOptions {
    * `maxHolds` (10 000) holds in a row; then other processes get a turn. For holds without `leaseMs`. Default: true.
    */
   passOn?: boolean | { readonly maxMs?: number; readonly maxHolds?: number } | undefined;
+  /**
+   * Who this client is, for people: shown by `inspect`, `list`, errors and events, and in the names of connections that
+   * holdfast opens. From 1 to 200 printable characters. Default: `host:pid`.
+   *
+   * @example
+   * ```ts
+   * await using night = await Holdfast.connect('redis://127.0.0.1:6379', { label: 'night shift' });
+   * await using hold = await night.getLock('gate').lock();
+   * const found = await night.inspect('gate');
+   * console.log(found.kind === 'lock' && found.holders[0].client?.label); // night shift
+   * ```
+   */
+  label?: string | undefined;
   /** In a Cluster: sharded channels if the server has them, as Redisson does, or never. Default: `'auto'`. */
   shardedPubSub?: 'auto' | false | undefined;
 }

@@ -1,6 +1,7 @@
 /**
  * The settings of a client: its options with all defaults filled in, checked against each other.
  */
+import { hostname } from 'node:os';
 import { OptionError } from '../errors.ts';
 import { checkOptions } from './checks.ts';
 
@@ -48,7 +49,8 @@ export function checkSettings(given: unknown) {
     );
   }
   const passOn = passes === false ? (false as const) : { ...PASS_ON, ...(passes === true ? {} : passes) };
-  return { ...chosen, passOn, replicaTimeoutMs, isGuarded, graceMs };
+  const { label = `${hostname()}:${process.pid}` } = chosen;
+  return { ...chosen, passOn, replicaTimeoutMs, isGuarded, graceMs, label };
 }
 
 /**

@@ -41,6 +41,8 @@ export interface RuntimeSettings {
   readonly channels: WakeChannels;
   /** Looks at many locks in one call. */
   readonly peek: Peek;
+  /** Called when the client begins to hold something, and regularly while it does. */
+  readonly whileHolding?: () => void;
 }
 
 export class Runtime {
@@ -56,6 +58,7 @@ export class Runtime {
   readonly hub: WakeHub;
   readonly backgroundRetry: BackgroundRetry;
   readonly watchdog: Watchdog;
+  readonly whileHolding: () => void;
   /** Calls that end when the client closes: acquisitions, and work that holds permits without a lease. */
   readonly underWay = new LinkedList<Interruptible>();
   /** All tenures held at present. */
@@ -79,6 +82,7 @@ export class Runtime {
     this.lines = new Lines(clock, this.hub, new Poller(clock, settings.peek, (key) => this.slotOf(key)));
     this.backgroundRetry = new BackgroundRetry(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
+    this.whileHolding = settings.whileHolding ?? (() => {});
   }
 
   /** Keys of one slot can share one script call; without a Cluster, all keys can. */

@@ -23,7 +23,8 @@ export class Tenure extends Lifetime {
   /** The current entries, in order of arrival: hardly ever more than one. */
   #entries: readonly Entry[];
   #whenOver: (() => void) | undefined;
-  readonly #beganAt: number;
+  /** When this process got it, by the lease clock. */
+  readonly beganAt: number;
   /** How many holders of this process had it in turn; infinite when it must not be passed on any more. */
   #holds = 1;
   readonly #doubtful: boolean;
@@ -35,7 +36,7 @@ export class Tenure extends Lifetime {
     super(runtime, protocol, grant);
     this.#doubtful = grant.doubtful ?? false;
     this.#whenOver = whenOver;
-    this.#beganAt = runtime.leaseClock.sendTime();
+    this.beganAt = runtime.leaseClock.sendTime();
     this.#entries = [first];
     this.#place = runtime.tenures.add(this);
     runtime.watchdog.attend();
@@ -173,7 +174,7 @@ export class Tenure extends Lifetime {
     if (line === undefined) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
     const now = leaseClock.now();
-    if (this.#holds >= passOnWithin.maxHolds || now - this.#beganAt >= passOnWithin.maxMs) return false;
+    if (this.#holds >= passOnWithin.maxHolds || now - this.beganAt >= passOnWithin.maxMs) return false;
     if (this.deadline - now < watchdogMs / 2) return false;
     // If the next holder dies, others wait for the longest lease that the former holder requested.
     if (this.lease.longestMs > watchdogMs) return false;

@@ -51,7 +51,9 @@ export class Watchdog {
 
   /** A tenure is held: the timer runs from here on until none is. */
   attend(): void {
-    if (this.#cancelTick === undefined) this.#arm();
+    if (this.#cancelTick !== undefined) return;
+    this.#arm();
+    this.#runtime.whileHolding();
   }
 
   /** Starts renewing the tenure, if that has not begun. */
@@ -124,7 +126,9 @@ export class Watchdog {
     }
     this.#renewDue(leaseNow);
     this.#cancelTick = undefined;
-    if (!tenures.isEmpty) this.#arm();
+    if (tenures.isEmpty) return;
+    this.#arm();
+    this.#runtime.whileHolding();
   }
 
   /** Takes a little more than is due, so that holds taken one after another end up in one batch. */

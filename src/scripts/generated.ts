@@ -611,6 +611,45 @@ return { 'shortened' }
 `,
 });
 
+/** Removes the record of a client that closes. */
+export const clientRecordRemove = defineScript<
+  { client: string },
+  Record<string, never>,
+  | { status: 'removed' }
+>({
+  name: 'client-record/remove',
+  sha1: '1edff0915a1dec00a3b05801ed9f0ff87643fe79',
+  keys: [['client', 'string']],
+  args: [],
+  replies: {
+    removed: [],
+  },
+  source: `local client = KEYS[1]
+redis.call('DEL', client)
+return { 'removed' }
+`,
+});
+
+/** Writes who a client is, for people, or keeps that alive. Running it again changes only the expiry. */
+export const clientRecordWrite = defineScript<
+  { client: string },
+  { record: string; keepMs: number },
+  | { status: 'written' }
+>({
+  name: 'client-record/write',
+  sha1: '61cc7bc083d1949bab8c07e440bf755244bd8fbd',
+  keys: [['client', 'string']],
+  args: [['record', 'string'], ['keepMs', 'ms']],
+  replies: {
+    written: [],
+  },
+  source: `local client = KEYS[1]
+local record, keepMs = ARGV[1], ARGV[2]
+redis.call('SET', client, record, 'PX', keepMs)
+return { 'written' }
+`,
+});
+
 /** Counts down by one; the last call opens the latch and wakes all waiters. */
 export const countDownLatchCountDown = defineScript<
   { latch: string; answer: string },
@@ -1172,41 +1211,108 @@ return { 'settled' }
 `,
 });
 
-/** Describes the content of a lock's key, for people. Changes nothing. */
+/** Reads the records of clients, which say who they are, for people. The record of an unknown client is empty. */
+export const inspectClients = defineScript<
+  { clients: readonly string[] },
+  Record<string, never>,
+  | { status: 'clients'; records: string[] }
+>({
+  name: 'inspect/clients',
+  sha1: 'bbc0f5d8de8b637eb19c1a67fae6964ed4477f9e',
+  keys: [['clients', 'string...']],
+  args: [],
+  replies: {
+    clients: [['records', 'string...']],
+  },
+  source: `local clients = {}
+for i = 1, #KEYS do clients[i] = KEYS[i] end
+local reply = { 'clients' }
+for _, client in ipairs(clients) do
+  reply[#reply + 1] = redis.call('GET', client) or ''
+end
+return reply
+`,
+});
+
+/** Describes whatever is under a name, for people: a lock of any kind, a synchronizer, or something else. Changes nothing. */
 export const inspectDescribe = defineScript<
-  { lock: string },
+  { lock: string; queue: string; token: string; ends: string },
   Record<string, never>,
   | { status: 'free' }
   | { status: 'lock'; remainingMs: number; holder: string; holdCount: number }
-  | { status: 'simple'; remainingMs: number; holder: string }
+  | { status: 'fair'; remainingMs: number; holder: string; holdCount: number; waiters: string[] }
+  | { status: 'fenced'; remainingMs: number; holder: string; holdCount: number; lastToken: number }
   | { status: 'readWrite'; remainingMs: number; mode: string; holders: string[] }
+  | { status: 'simple'; remainingMs: number; holder: string }
+  | { status: 'permitSemaphore' }
+  | { status: 'rateLimiter' }
+  | { status: 'counter'; count: number }
   | { status: 'other'; type: string }
 >({
   name: 'inspect/describe',
-  sha1: '320ac6853634e86840489a0fb857ab016c1ef523',
-  keys: [['lock', 'string']],
+  sha1: '39c1daac79af49f7f991dd19541fee75354a8756',
+  keys: [['lock', 'string'], ['queue', 'string'], ['token', 'string'], ['ends', 'string']],
   args: [],
   replies: {
     free: [],
     lock: [['remainingMs', 'integer'], ['holder', 'string'], ['holdCount', 'integer']],
-    simple: [['remainingMs', 'integer'], ['holder', 'string']],
+    fair: [['remainingMs', 'integer'], ['holder', 'string'], ['holdCount', 'integer'], ['waiters', 'string...']],
+    fenced: [['remainingMs', 'integer'], ['holder', 'string'], ['holdCount', 'integer'], ['lastToken', 'integer']],
     readWrite: [['remainingMs', 'integer'], ['mode', 'string'], ['holders', 'string...']],
+    simple: [['remainingMs', 'integer'], ['holder', 'string']],
+    permitSemaphore: [],
+    rateLimiter: [],
+    counter: [['count', 'integer']],
     other: [['type', 'string']],
   },
-  source: listReaders + isHold + soleHolder + shortText + `local lock = KEYS[1]
+  source: listReaders + isHold + soleHolder + shortText + `local lock, queue, token, ends = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local MOST_FIELDS = 10000
-local kind = redis.call('TYPE', lock).ok
+local MOST_WAITERS = 1000
+local MOST_DIGITS = 16
+local function typeOf(key)
+  return redis.call('TYPE', key).ok
+end
+local function wholeNumber(text)
+  local number = tonumber(string.match(text or '', '^%-?%d+$'))
+  return number and math.abs(number) < 2 ^ 53 and number or nil
+end
+local function numberAt(key)
+  local size = redis.pcall('STRLEN', key)
+  return type(size) == 'number' and size <= MOST_DIGITS and wholeNumber(redis.call('GET', key)) or nil
+end
+local function exclusive(remainingMs, holder, holdCount)
+  if typeOf(queue) == 'list' then
+    local reply = { 'fair', remainingMs, holder, holdCount }
+    for _, waiter in ipairs(redis.call('LRANGE', queue, 0, MOST_WAITERS - 1)) do
+      reply[#reply + 1] = waiter
+    end
+    return reply
+  end
+  local lastToken = typeOf(token) == 'string' and numberAt(token)
+  if lastToken then
+    return { 'fenced', remainingMs, holder, holdCount, lastToken }
+  end
+  if holder == '' then
+    return { 'free' }
+  end
+  return { 'lock', remainingMs, holder, holdCount }
+end
+local kind = typeOf(lock)
 if kind == 'none' then
-  return { 'free' }
+  return exclusive(-2, '', 0)
 end
 local remainingMs = redis.call('PTTL', lock)
 if kind == 'hash' then
   local holder, holdCount = soleHolder(lock)
   if holder and holdCount > 0 then
-    return { 'lock', remainingMs, holder, holdCount }
+    return exclusive(remainingMs, holder, holdCount)
+  end
+  local fields = redis.call('HLEN', lock)
+  local rate, interval, who = unpack(redis.call('HMGET', lock, 'rate', 'interval', 'type'))
+  if fields <= 4 and wholeNumber(rate) and wholeNumber(interval) and (who == '0' or who == '1') then
+    return { 'rateLimiter' }
   end
   local mode = redis.call('HGET', lock, 'mode')
-  local fields = redis.call('HLEN', lock)
   if (mode == 'read' or mode == 'write') and fields > 1 and fields <= MOST_FIELDS then
     local reply = { 'readWrite', remainingMs, mode }
     listReaders(reply, lock)
@@ -1214,8 +1320,17 @@ if kind == 'hash' then
       return reply
     end
   end
-elseif kind == 'string' and remainingMs >= 0 then
-  return { 'simple', remainingMs, shortText(redis.call('GET', lock)) }
+elseif kind == 'string' then
+  local count = numberAt(lock)
+  if count and typeOf(ends) == 'zset' then
+    return { 'permitSemaphore' }
+  end
+  if remainingMs >= 0 then
+    return { 'simple', remainingMs, shortText(redis.call('GET', lock)) }
+  end
+  if count then
+    return { 'counter', count }
+  end
 end
 return { 'other', kind }
 `,
@@ -1245,6 +1360,46 @@ return {
   string.match(text, 'run_id:(%x+)') or '',
   string.match(text, 'uptime_in_seconds:(-?%d+)') or '',
 }
+`,
+});
+
+/** Lists the permits of a semaphore with leases, for people. Changes nothing: a permit whose lease has ended counts as free, though no script has freed it yet. */
+export const inspectPermits = defineScript<
+  { permits: string; ends: string },
+  Record<string, never>,
+  | { status: 'permits'; free: number; taken: number; list: string[] }
+  | { status: 'missing' }
+>({
+  name: 'inspect/permits',
+  sha1: 'fd996c3c9cd11d7d14e7fb202036cf1eeacae37f',
+  keys: [['permits', 'string'], ['ends', 'string']],
+  args: [],
+  replies: {
+    permits: [['free', 'integer'], ['taken', 'integer'], ['list', 'string...']],
+    missing: [],
+  },
+  source: now + announce + permits + raiseLease + expiringPermits + `local permits, ends = KEYS[1], KEYS[2]
+local MOST_PERMITS = 1000
+local free = freePermits(permits)
+if redis.call('EXISTS', permits) == 0 or not free then
+  return { 'missing' }
+end
+local now = string.format('%.0f', nowMs())
+local expired = #redis.call('ZRANGEBYSCORE', ends, '-inf', now)
+local reply = { 'permits', string.format('%.0f', free + expired), redis.call('ZCARD', ends) - expired }
+local taken = redis.call('ZRANGEBYSCORE', ends, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_PERMITS)
+for i = 1, #taken, 2 do
+  local id = taken[i]
+  if #id == 16 then
+    id = string.gsub(id, '.', function(byte)
+      return string.format('%02x', string.byte(byte))
+    end)
+  end
+  local endsMs = tonumber(taken[i + 1])
+  reply[#reply + 1] = id
+  reply[#reply + 1] = string.format('%.0f', endsMs >= PERMANENT and -1 or endsMs - tonumber(now))
+end
+return reply
 `,
 });
 

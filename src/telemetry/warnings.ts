@@ -3,11 +3,15 @@
  */
 import type { ClientEvents, WarningCode } from '../events.ts';
 
+/** About one moment: it says nothing about the server's health. */
+const PASSING: ReadonlySet<WarningCode> = new Set(['HOLDFAST_NO_LABEL']);
+
 export class Warnings {
   readonly #standing = new Map<WarningCode, ClientEvents['warning']>();
 
   /** Returns whether the warning is new, and remembers it. */
   isNews(warning: ClientEvents['warning']): boolean {
+    if (PASSING.has(warning.code)) return true;
     if (this.#standing.has(warning.code)) return false;
     this.#standing.set(warning.code, warning);
     return true;

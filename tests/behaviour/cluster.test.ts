@@ -3,11 +3,18 @@
  * node that dies. What is the same as on one server is in the suites, which run here as well.
  */
 import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
-import { type ClientEvents, type Hold, type Holdfast, type Lock, OptionError } from '../../src/index.ts';
+import {
+  type ClientEvents,
+  type Hold,
+  type Holdfast,
+  type Lock,
+  type LockDescription,
+  OptionError,
+} from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { startCluster, type TestCluster } from '../harness/cluster.ts';
 import { ClusterConnection, SlotMap } from '../harness/cluster-connection.ts';
-import { randomName } from '../harness/names.ts';
+import { LABEL, randomName } from '../harness/names.ts';
 import { describeWithProcess, openRaw, sharedCluster } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { channelOf } from './support/by-hand.ts';
@@ -123,9 +130,10 @@ describeOnCluster('in a Cluster', () => {
     const homes = new Set(names.map((name) => slots.primaryOf(`${prefix}:${name}`).port));
     expect(homes.size).toBe(3);
     const holds = await Promise.all(names.map((name) => client.getLock(name).lock()));
-    const found = (await client.list(`${prefix}:*`)) as { key: string; holder: string }[];
+    const found = (await client.list(`${prefix}:*`)) as LockDescription[];
     const expected = holds.map(({ name, owner }) => [`${prefix}:${name}`, owner]);
-    expect(found.map(({ key, holder }) => [key, holder]).sort()).toEqual(expected.sort());
+    expect(found.map(({ key, holders: [holder] }) => [key, holder.owner]).sort()).toEqual(expected.sort());
+    expect(found.map(({ holders: [holder] }) => holder.client?.label)).toEqual(found.map(() => LABEL));
   });
 
   it.each(EACH)('holds in many slots are all renewed: %s', async (_title, context) => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LeaseLostError, NotHeldError, OptionError, type Permit } from '../../src/index.ts';
 import type { RawView } from '../harness/cluster-connection.ts';
-import { randomName } from '../harness/names.ts';
+import { LABEL, randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { type Context, describeThrough, onOneServer } from './support/context.ts';
@@ -73,7 +73,7 @@ function describePermitLeases(context: Context): void {
         expect(() => permit.assertHeld()).toThrow(LeaseLostError);
         expect(permit.remainingMs).toBe(0);
         expect(await permit.release()).toBe(false);
-        expect(heard).toEqual([{ name, owner: permit.id, reason: 'notOwner' }]);
+        expect(heard).toEqual([{ name, owner: permit.id, label: LABEL, reason: 'notOwner' }]);
       },
     );
 

@@ -1,7 +1,7 @@
 /** What the server knows is wiped, or it has no memory left. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DriverError } from '../../src/index.ts';
-import { randomName } from '../harness/names.ts';
+import { LABEL, randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { aborted, arena, join, leftovers, listenTo, SLACK_MS, timed } from './support/arena.ts';
@@ -21,7 +21,7 @@ describeWithProcess('wiped', () => {
     expect(value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'notOwner' });
     // Long before the lease could have ended.
     expect(tookMs).toBeLessThan(watchdogMs / 2);
-    expect(lost).toEqual([{ name, owner: hold.owner, reason: 'notOwner' }]);
+    expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
 
     const theirs = await kind.get(await join('Holdfast.connect', server), name).lock();
     expect(await hold.unlock()).toBe(false);

@@ -1,6 +1,6 @@
 /** Nothing answers, and a holder is told before its lease can end on the server. */
 import { expect, it } from 'vitest';
-import { randomName } from '../harness/names.ts';
+import { LABEL, randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { aborted, arena, expiryOf, join, listenTo } from './support/arena.ts';
 import { LAYOUTS } from './support/kinds.ts';
@@ -29,7 +29,7 @@ describeWithProcess('nothing answers for longer than the lease', () => {
         expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
         expect(hold.remainingMs).toBe(0);
         expect(await hold.unlock()).toBe(false);
-        expect(lost).toContainEqual({ name, owner: hold.owner, reason: 'unreachable' });
+        expect(lost).toContainEqual({ name, owner: hold.owner, label: LABEL, reason: 'unreachable' });
         expect(atRisk.filter((event) => event.owner === hold.owner)).toHaveLength(1);
       }
       await fault.end(place);

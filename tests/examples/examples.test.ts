@@ -48,6 +48,7 @@ const SHOWN: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   ],
   '08-watching.ts': [
     'Held by the holder: true, entered 1 time.',
+    'The holder is the night shift.',
     'Listed: example:watched.',
     'Freed by an operator: true.',
     'Event: example:watched is lost (notOwner).',

@@ -1,8 +1,10 @@
 /** The scripts by which people look: they answer for whatever is there, and change nothing. */
 import { describe, expect, it } from 'vitest';
 import {
+  inspectClients,
   inspectDescribe,
   inspectIdentity,
+  inspectPermits,
   inspectPrimary,
   inspectServer,
 } from '../../src/scripts/generated.ts';
@@ -10,7 +12,17 @@ import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
-const look = (lock: string) => bench.run(inspectDescribe, { lock }, {});
+const look = (name: string) =>
+  bench.run(
+    inspectDescribe,
+    {
+      lock: name,
+      queue: `redisson_lock_queue:{${name}}`,
+      token: `redisson_lock_token:{${name}}`,
+      ends: `{${name}}:timeout`,
+    },
+    {},
+  );
 
 describe('inspect/describe', () => {
   it('reports a missing key as free', async () => {
@@ -61,6 +73,62 @@ describe('inspect/describe', () => {
     });
   });
 
+  it('knows a fair lock by its queue, and names the waiters in order, with and without a holder', async () => {
+    const name = bench.name();
+    await bench.plant('RPUSH', `redisson_lock_queue:{${name}}`, 'c:2', 'c:3', 'j:7');
+    const waiters = ['c:2', 'c:3', 'j:7'];
+    expect(await look(name)).toEqual({ status: 'fair', remainingMs: -2, holder: '', holdCount: 0, waiters });
+    await bench.plant('HSET', name, 'c:1', '1');
+    await bench.command('PEXPIRE', name, 60_000);
+    expect(await look(name)).toMatchObject({ status: 'fair', holder: 'c:1', holdCount: 1, waiters });
+    expect(await bench.command('LRANGE', `redisson_lock_queue:{${name}}`, 0, -1)).toEqual(waiters);
+  });
+
+  it('names the first thousand of a queue', async () => {
+    const name = bench.name();
+    const waiters = Array.from({ length: 1_200 }, (_, i) => `c:${i}`);
+    await bench.plant('RPUSH', `redisson_lock_queue:{${name}}`, ...waiters);
+    expect(await look(name)).toMatchObject({ status: 'fair', waiters: waiters.slice(0, 1_000) });
+  });
+
+  it('knows a fenced lock by its last token, held or free', async () => {
+    const name = bench.name();
+    await bench.plant('SET', `redisson_lock_token:{${name}}`, '9007199254740990');
+    const lastToken = 9_007_199_254_740_990;
+    expect(await look(name)).toEqual({
+      status: 'fenced',
+      remainingMs: -2,
+      holder: '',
+      holdCount: 0,
+      lastToken,
+    });
+    await bench.plant('HSET', name, 'c:1', '2');
+    await bench.command('PEXPIRE', name, 60_000);
+    expect(await look(name)).toMatchObject({ status: 'fenced', holder: 'c:1', holdCount: 2, lastToken });
+  });
+
+  it.each(['no number', '9007199254740992', '1.5'])('takes no token from %s', async (text) => {
+    const name = bench.name();
+    await bench.plant('SET', `redisson_lock_token:{${name}}`, text);
+    expect(await look(name)).toEqual({ status: 'free' });
+  });
+
+  it('knows a rate limiter by its fields, of every version of Redisson', async () => {
+    const [older, newer] = [bench.name(), bench.name()];
+    await bench.plant('HSET', older, 'rate', '5', 'interval', '1000', 'type', '0');
+    await bench.plant('HSET', newer, 'rate', '5', 'interval', '1000', 'type', '1', 'keepAliveTime', '0');
+    expect(await look(older)).toEqual({ status: 'rateLimiter' });
+    expect(await look(newer)).toEqual({ status: 'rateLimiter' });
+  });
+
+  it('calls a whole number a counter, and a semaphore with leases if there are permits', async () => {
+    const name = bench.name();
+    await bench.plant('SET', name, '-3');
+    expect(await look(name)).toEqual({ status: 'counter', count: -3 });
+    await bench.plant('ZADD', `{${name}}:timeout`, '1', 'a permit');
+    expect(await look(name)).toEqual({ status: 'permitSemaphore' });
+  });
+
   it('does not read a hash with more fields than a lock has', async () => {
     const name = bench.name();
     const fields = Array.from({ length: 10_000 }, (_, i) => [`c:${i}`, '1']).flat();
@@ -92,6 +160,13 @@ describe('inspect/describe', () => {
     ['hash', 'HSET', ['mode', 'read']],
     ['hash', 'HSET', ['mode', 'dark', 'size', '3']],
     ['hash', 'HSET', ['mode', 'read', 'size', '3', 'title', 'a page']],
+    ['hash', 'HSET', ['rate', 'fast', 'interval', '1000', 'type', '0']],
+    ['hash', 'HSET', ['rate', '1.5', 'interval', '1000', 'type', '0']],
+    ['hash', 'HSET', ['rate', '5', 'interval', '1000', 'type', 'fixed']],
+    ['hash', 'HSET', ['rate', '5', 'interval', '1000']],
+    ['hash', 'HSET', ['rate', '5', 'interval', '1', 'type', '0', 'keepAliveTime', '0', 'more', '1']],
+    ['string', 'SET', ['12345678901234567']],
+    ['string', 'SET', ['1.5']],
     ['list', 'RPUSH', ['a']],
     ['set', 'SADD', ['a']],
     ['zset', 'ZADD', ['1', 'a']],
@@ -101,6 +176,46 @@ describe('inspect/describe', () => {
     await bench.plant(command, name, ...values);
     expect(await look(name)).toEqual({ status: 'other', type });
     expect(await bench.exists(name)).toBe(true);
+  });
+});
+
+describe('inspect/permits', () => {
+  const list = (name: string) => bench.run(inspectPermits, { permits: name, ends: `{${name}}:timeout` }, {});
+
+  it('lists ids as text with the time they have left, and counts ended ones as free', async () => {
+    const name = bench.name();
+    const [seconds] = (await bench.command('TIME')) as string[];
+    const soon = Number(seconds) * 1_000 + 60_000;
+    const ends = `{${name}}:timeout`;
+    await bench.plant('SET', name, '1');
+    await bench.plant('ZADD', ends, String(soon), Buffer.from('00ff0a10203040506070809010a0b0c0', 'hex'));
+    await bench.command('ZADD', ends, '922337203685477', 'e'.repeat(32));
+    await bench.command('ZADD', ends, '1', Buffer.alloc(16, 7));
+    const reply = await list(name);
+    expect(reply).toMatchObject({ status: 'permits', free: 2, taken: 2 });
+    if (reply.status !== 'permits') return;
+    const [first, leftMs, second, noEnd] = reply.list;
+    expect(first).toBe('00ff0a10203040506070809010a0b0c0');
+    expectRunning(Number(leftMs), 60_000);
+    expect([second, noEnd]).toEqual(['e'.repeat(32), '-1']);
+    expect(await bench.command('GET', name)).toBe('1');
+    expect(await bench.command('ZCARD', ends)).toBe(3);
+  });
+
+  it('says missing of what is no semaphore', async () => {
+    const name = bench.name();
+    expect(await list(name)).toEqual({ status: 'missing' });
+    await bench.plant('SET', name, 'a page');
+    expect(await list(name)).toEqual({ status: 'missing' });
+  });
+});
+
+describe('inspect/clients', () => {
+  it('reads many records, and nothing of clients that have none', async () => {
+    const [known, unknown] = [bench.name(), bench.name()];
+    await bench.plant('SET', known, '{"label":"a"}');
+    const reply = await bench.run(inspectClients, { clients: [known, unknown, known] }, {});
+    expect(reply).toEqual({ status: 'clients', records: ['{"label":"a"}', '', '{"label":"a"}'] });
   });
 });
 
@@ -158,6 +273,21 @@ describe('inspect/identity', () => {
     const uptime = Number(/uptime_in_seconds:(\d+)/.exec(info)?.[1]);
     expect(Number(reply.uptimeSeconds) - uptime).toBeGreaterThanOrEqual(0);
     expect(Number(reply.uptimeSeconds) - uptime).toBeLessThanOrEqual(5);
+  });
+});
+
+describeWithProcess('a user without permission for STRLEN', () => {
+  it('still sees locks; whole numbers are other data to it', async () => {
+    const server = await ownServer();
+    await server.command('ACL', 'SETUSER', 'older', 'on', '>pw', '~*', '+@all', '-strlen');
+    await server.command('SET', 'number', '5');
+    await server.command('HSET', 'lock', '5b1d7c0a-2a3b-4c5d-8e9f-001122334455:7', '1');
+    const connection = await openRaw(server.host, server.port);
+    await connection.command('AUTH', 'older', 'pw');
+    const keys = (lock: string) => ({ lock, queue: 'q', token: 'number', ends: 'e' });
+    const ask = (lock: string) => bench.run(inspectDescribe, keys(lock), {}, connection);
+    expect(await ask('number')).toEqual({ status: 'other', type: 'string' });
+    expect(await ask('lock')).toMatchObject({ status: 'lock', holdCount: 1 });
   });
 });
 

@@ -10,12 +10,16 @@ import {
   type Capabilities,
   type ClientEvents,
   type ClientOptions,
+  type ClientRecord,
   type Description,
   type Diagnostic,
   type Health,
+  type HolderInfo,
   Holdfast,
   type LossReason,
   type Owner,
+  type OwnerInfo,
+  type PermitInfo,
 } from '../../src/index.ts';
 
 export async function connecting(): Promise<void> {
@@ -116,17 +120,29 @@ export async function using(client: Holdfast): Promise<void> {
 
   const description = await client.inspect('name');
   expectTypeOf(description).toEqualTypeOf<Description>();
-  // @ts-expect-error: only a lock has a count
-  expectTypeOf(description.holdCount).toBeNumber();
+  // @ts-expect-error: only locks have holders
+  expectTypeOf(description.holders).toBeArray();
+  // @ts-expect-error: a whole number is one of these only
+  await client.inspect('name', { as: 'lock' });
+  expectTypeOf(client.list('orders:*', { counters: true })).resolves.toEqualTypeOf<Description[]>();
+  if (description.kind === 'fair') expectTypeOf(description.waiters).toEqualTypeOf<readonly OwnerInfo[]>();
+  if (description.kind === 'fenced') expectTypeOf(description.lastToken).toBeNumber();
+  if (description.kind === 'permitSemaphore') {
+    expectTypeOf(description.permits).toEqualTypeOf<readonly PermitInfo[]>();
+  }
+  if (description.kind === 'rateLimiter') {
+    expectTypeOf(description.freePermits).toEqualTypeOf<number | null>();
+  }
   if (description.kind === 'lock') {
-    expectTypeOf(description.holder).toBeString();
-    expectTypeOf(description.holdCount).toBeNumber();
+    expectTypeOf(description.holders).toEqualTypeOf<readonly [HolderInfo]>();
+    expectTypeOf(description.holders[0].client).toEqualTypeOf<ClientRecord | null>();
+    expectTypeOf(description.holders[0].heldSince).toEqualTypeOf<Date | null>();
   }
   if (description.kind === 'readWrite') {
     expectTypeOf(description.mode).toEqualTypeOf<'read' | 'write'>();
-    expectTypeOf(description.holders[0]?.holder).toEqualTypeOf<string | undefined>();
+    expectTypeOf(description.holders[0]?.owner).toEqualTypeOf<string | undefined>();
     expectTypeOf(description.holders[0]?.holdCount).toEqualTypeOf<number | undefined>();
-    expectTypeOf(description.remainingMs).toBeNumber();
+    expectTypeOf(description.holders[0]?.remainingMs).toEqualTypeOf<number | undefined>();
   }
   if (description.kind === 'other') expectTypeOf(description.type).toBeString();
 }
@@ -136,6 +152,7 @@ export function listening(client: Holdfast): void {
     .on('lost', (event) => {
       expectTypeOf(event.name).toBeString();
       expectTypeOf(event.owner).toBeString();
+      expectTypeOf(event.label).toBeString();
       expectTypeOf(event.reason).toEqualTypeOf<LossReason>();
     })
     .on('atRisk', ({ remainingMs, error }) => {

@@ -21,6 +21,7 @@ export function narrowing(error: unknown): void {
     expectTypeOf(error.waitedMs).toBeNumber();
     expectTypeOf(error.holder).toEqualTypeOf<string | undefined>();
     expectTypeOf(error.remainingMs).toEqualTypeOf<number | undefined>();
+    expectTypeOf(error.heldBy?.label).toEqualTypeOf<string | undefined>();
   } else if (error instanceof LeaseLostError) {
     expectTypeOf<typeof error.code>().toEqualTypeOf<'ERR_LEASE_LOST'>();
     expectTypeOf(error.reason).toEqualTypeOf<LossReason>();

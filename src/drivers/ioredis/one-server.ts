@@ -13,13 +13,18 @@ import { SentinelPrimary } from './sentinel.ts';
 /**
  * Makes a driver of an ioredis or iovalkey client.
  *
+ * @param connectionName the name of further clients that the driver opens
  * @param disconnectClient what `close()` does to the client itself; undefined for the user's client.
  * @throws OptionError
  */
-export function ioredisDriver(client: IoredisClient, disconnectClient?: () => Promise<void>): Driver {
+export function ioredisDriver(
+  client: IoredisClient,
+  connectionName?: string,
+  disconnectClient?: () => Promise<void>,
+): Driver {
   const { sentinels, role, keyPrefix } = client.options;
   if (Array.isArray(sentinels)) {
-    if (role !== 'slave') return new OneServerDriver(new SentinelPrimary(client));
+    if (role !== 'slave') return new OneServerDriver(new SentinelPrimary(client, { connectionName }));
     throw new OptionError(
       'This ioredis client connects to a replica (role: "slave"), but locks need the primary: use role: "master"',
     );

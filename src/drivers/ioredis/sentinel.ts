@@ -49,6 +49,12 @@ function letEnd(client: OwnClient): void {
   client.on('connect', () => client.stream.unref());
 }
 
+/** How the client that a `SentinelPrimary` is given is used, and what further connections are called. */
+interface SentinelConnections {
+  readonly isOurs?: boolean;
+  readonly connectionName?: string | undefined;
+}
+
 export class SentinelPrimary implements OneServer {
   readonly library = 'ioredis';
   readonly writesOnce = true;
@@ -58,6 +64,7 @@ export class SentinelPrimary implements OneServer {
   readonly #model: IoredisClient;
   readonly #options: SentinelOptions;
   readonly #isOurs: boolean;
+  readonly #connectionName: string | undefined;
   /** The connections to Sentinels. */
   readonly #connectionStates = new ConnectionStates();
   /** Starts with the first call: an unused client does not load the Sentinels. */
@@ -72,9 +79,10 @@ export class SentinelPrimary implements OneServer {
    * @param model the user's client, which stays untouched; or holdfast's own, which only provides settings and is never
    *   connected; then call `find` first
    */
-  constructor(model: IoredisClient, { isOurs = false } = {}) {
+  constructor(model: IoredisClient, { isOurs = false, connectionName }: SentinelConnections = {}) {
     this.#model = model;
     this.#isOurs = isOurs;
+    this.#connectionName = connectionName;
     this.#options = model.options as unknown as SentinelOptions;
     this.#client = model;
     this.keyPrefix = String(model.options.keyPrefix ?? '');
@@ -161,7 +169,10 @@ export class SentinelPrimary implements OneServer {
   /** A client of holdfast's own, not yet connected. It reconnects to the same server; the watch reports another one. */
   #clientAt(primary: Place): OwnClient {
     const client = this.#duplicate({
-      ...commandSettings(this.#options.connectTimeout ?? CONNECT_MS),
+      ...commandSettings({
+        commandTimeoutMs: this.#options.connectTimeout ?? CONNECT_MS,
+        connectionName: this.#connectionName,
+      }),
       ...this.#addressOf(primary),
       retryStrategy: reconnectDelayMs,
       reconnectOnError: null,

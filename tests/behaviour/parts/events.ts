@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ClientEvents, Diagnostic, Hold } from '../../../src/index.ts';
-import { randomName } from '../../harness/names.ts';
+import { LABEL, randomName } from '../../harness/names.ts';
 import { describeWithProcess, openRaw, ownProxy, ownServer, sharedServer } from '../../harness/servers.ts';
 import { eventually } from '../../harness/wait.ts';
 import { type Context, onOneServer } from '../support/context.ts';
@@ -19,7 +19,9 @@ export function describeEvents(context: Context): void {
       client.on('lost', (event) => told.push([event, signal.aborted]));
       await raw.command('DEL', hold.name);
       await expect(hold.extend(1_000)).rejects.toThrow(hold.name);
-      expect(told).toEqual([[{ name: hold.name, owner: hold.owner, reason: 'notOwner' }, true]]);
+      expect(told).toEqual([
+        [{ name: hold.name, owner: hold.owner, label: LABEL, reason: 'notOwner' }, true],
+      ]);
     });
 
     it('does not call a removed listener', async () => {
@@ -139,7 +141,7 @@ export function describeEvents(context: Context): void {
       const { name, owner } = hold;
       expect(heard).toMatchObject([
         { clientId: client.id, event: 'error', payload: { error: broken } },
-        { clientId: client.id, event: 'lost', payload: { name, owner, reason: 'closed' } },
+        { clientId: client.id, event: 'lost', payload: { name, owner, label: LABEL, reason: 'closed' } },
       ]);
     });
   });

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { type ClientEvents, type Hold, LeaseLostError } from '../../../src/index.ts';
 import { spawnChild } from '../../harness/child.ts';
-import { randomName } from '../../harness/names.ts';
+import { LABEL, randomName } from '../../harness/names.ts';
 import { sharedServer } from '../../harness/servers.ts';
 import { eventually } from '../../harness/wait.ts';
 import { type Context, onOneServer } from '../support/context.ts';
@@ -100,7 +100,7 @@ export function describeLeaseOverTime(context: Context): void {
         ours.on('lost', (event) => lost.push(event));
         const hold = await kind.of(ours, name).lock({ leaseMs: 600 });
         const next = await kind.of(theirs, name).tryLock({ waitMs: 10_000 });
-        expect(lost).toEqual([{ name, owner: hold.owner, reason: 'expired' }]);
+        expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'expired' }]);
         expect(await holderOf(raw, kind, name)).toMatchObject({ owner: (next as Hold).owner });
       }),
     );

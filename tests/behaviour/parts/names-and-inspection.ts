@@ -1,6 +1,6 @@
 /** From names to keys, and back to what people see of them. */
 import { describe, expect, it } from 'vitest';
-import { OptionError } from '../../../src/index.ts';
+import { type Description, OptionError } from '../../../src/index.ts';
 import { randomName } from '../../harness/names.ts';
 import { eventually } from '../../harness/wait.ts';
 import { RedissonByHand, RedlockByHand } from '../support/by-hand.ts';
@@ -79,10 +79,21 @@ export function describeKeyPrefix(context: Context): void {
       const { result, tookMs } = await timed(() => waiter);
       expect(tookMs).toBeLessThan(4_000);
       const description = await client.inspect('order');
-      expect(description).toMatchObject({ key: redisson.name, kind: 'lock', holder: result.owner });
-      expect(await client.list()).toMatchObject([{ key: redisson.name, holder: result.owner }]);
+      const holders = [{ owner: result.owner }];
+      expect(description).toMatchObject({ key: redisson.name, kind: 'lock', holders });
+      expect(await client.list()).toMatchObject([{ key: redisson.name, holders }]);
     });
   });
+}
+
+/** Every holder has this much left of its lease, or a few seconds less. */
+function expectLeases(description: Description, ...leases: number[]): void {
+  const holders = 'holders' in description ? description.holders : [];
+  expect(holders).toHaveLength(leases.length);
+  for (const [i, { remainingMs }] of holders.entries()) {
+    expect(remainingMs).toBeGreaterThan((leases[i] as number) - 5_000);
+    expect(remainingMs).toBeLessThanOrEqual(leases[i] as number);
+  }
 }
 
 export function describeInspection(context: Context): void {
@@ -100,20 +111,19 @@ export function describeInspection(context: Context): void {
       const hold = await lock.lock({ owner: me, leaseMs: 60_000 });
       await lock.lock({ owner: me });
       const description = await inspect('held');
-      expect(description).toEqual({
+      expect(description).toMatchObject({
         key: held,
         kind: 'lock',
-        holder: hold.owner,
-        holdCount: 2,
-        remainingMs: expect.any(Number),
+        holders: [{ owner: hold.owner, clientId: client.id, holdCount: 2 }],
       });
-      const { remainingMs } = description as { remainingMs: number };
-      expect(remainingMs).toBeGreaterThan(55_000);
-      expect(remainingMs).toBeLessThanOrEqual(60_000);
+      expectLeases(description, 60_000);
 
       const redlock = new RedlockByHand(raw, simple as string);
       await redlock.tryLock(60_000);
-      expect(await inspect('simple')).toMatchObject({ kind: 'simple', holder: redlock.owner });
+      expect(await inspect('simple')).toMatchObject({
+        kind: 'simple',
+        holders: [{ owner: redlock.owner, clientId: null, client: null, heldSince: null }],
+      });
       await raw.command('RPUSH', list as string, 'a', 'b');
       expect(await inspect('list')).toEqual({ key: list, kind: 'other', type: 'list' });
       await raw.command('HSET', data as string, 'name', 'Ada', 'born', '1815');
@@ -130,28 +140,26 @@ export function describeInspection(context: Context): void {
       const reading = await lock.readLock().lock({ owner: me, leaseMs: 60_000 });
       await lock.readLock().lock({ owner: me, leaseMs: 60_000 });
       const description = await client.inspect(name);
-      expect(description).toEqual({
+      expect(description).toMatchObject({
         key: name,
         kind: 'readWrite',
         mode: 'write',
         holders: [
-          { holder: writing.owner, holdCount: 1 },
-          { holder: reading.owner, holdCount: 2 },
+          { owner: writing.owner, holdCount: 1 },
+          { owner: reading.owner, holdCount: 2 },
         ],
-        remainingMs: expect.any(Number),
       });
-      const { remainingMs } = description as { remainingMs: number };
-      expect(remainingMs).toBeGreaterThan(55_000);
-      expect(remainingMs).toBeLessThanOrEqual(60_000);
+      expectLeases(description, 60_000, 60_000);
       await writing.unlock();
       const other = await lock.readLock().lock();
       expect(await client.inspect(name)).toMatchObject({
         mode: 'read',
         holders: [
-          { holder: reading.owner, holdCount: 2 },
-          { holder: other.owner, holdCount: 1 },
+          { owner: reading.owner, holdCount: 2 },
+          { owner: other.owner, holdCount: 1 },
         ],
       });
+      expectLeases(await client.inspect(name), 60_000, 30_000);
     });
 
     it('lists the locks that match a pattern, of all owners, and nothing else', async () => {
@@ -170,11 +178,11 @@ export function describeInspection(context: Context): void {
       await raw.command('HSET', `${id}:i`, 'mode', 'read', 'chapter', 7);
       const found = await client.list(`${id}:*`);
       expect(found).toMatchObject([
-        { key: `${id}:a`, kind: 'lock', holder: hold.owner, holdCount: 1 },
-        { key: `${id}:b`, kind: 'simple', holder: simple.owner },
-        { key: `${id}:c`, kind: 'lock', holder: redisson.owner, holdCount: 1 },
-        { key: `${id}:g`, kind: 'readWrite', mode: 'write', holders: [{ holder: writing.owner }] },
-        { key: `${id}:h`, kind: 'readWrite', mode: 'read', holders: [{ holder: reading.owner }] },
+        { key: `${id}:a`, kind: 'lock', holders: [{ owner: hold.owner, holdCount: 1 }] },
+        { key: `${id}:b`, kind: 'simple', holders: [{ owner: simple.owner }] },
+        { key: `${id}:c`, kind: 'lock', holders: [{ owner: redisson.owner, holdCount: 1, client: null }] },
+        { key: `${id}:g`, kind: 'readWrite', mode: 'write', holders: [{ owner: writing.owner }] },
+        { key: `${id}:h`, kind: 'readWrite', mode: 'read', holders: [{ owner: reading.owner }] },
       ]);
       expect(found).toHaveLength(5);
       expect(await client.list(`${id}:none`)).toEqual([]);
@@ -184,7 +192,7 @@ export function describeInspection(context: Context): void {
       await raw.command('DEL', `${id}:d`, `${id}:e`, `${id}:i`);
     });
 
-    it('lists no part of a rate limiter or a semaphore, though some are strings that expire', async () => {
+    it('lists a rate limiter, and no part of it or of a semaphore, though some are strings that expire', async () => {
       const client = await context.client();
       const raw = await context.raw();
       const id = randomName();
@@ -196,7 +204,8 @@ export function describeInspection(context: Context): void {
       const semaphore = client.getSemaphore(`${id}:permits`);
       await semaphore.trySetPermits(3, { ttlMs: 60_000 });
       expect(await semaphore.tryAcquire()).toBe(true);
-      expect(await client.list(`*${id}*`)).toEqual([]);
+      const description = { key: id, kind: 'rateLimiter', mode: 'overall', rate: 5, intervalMs: 60_000 };
+      expect(await client.list(`*${id}*`)).toEqual([{ ...description, freePermits: 3 }]);
     });
 
     it('reports the facts about the server and the modes in use', async () => {

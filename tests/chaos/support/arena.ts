@@ -112,9 +112,10 @@ export async function subscribersOf(server: TestServer, channel: string): Promis
   return Number(((await server.command('PUBSUB', 'NUMSUB', channel)) as unknown[])[1]);
 }
 
-/** Every key with its time to live: what a test left behind. */
+/** Every key of a primitive with its time to live: what a test left behind. Who clients are is none of them. */
 export async function leftovers(server: TestServer): Promise<Map<string, number>> {
-  const keys = (await server.command('KEYS', '*')) as string[];
+  const all = (await server.command('KEYS', '*')) as string[];
+  const keys = all.filter((key) => !key.startsWith('holdfast_client:'));
   const entries = keys.map(async (key) => [key, Number(await server.command('PTTL', key))] as const);
   // What expired between the two questions is not left.
   return new Map((await Promise.all(entries)).filter(([, ttl]) => ttl !== -2));

@@ -42,7 +42,7 @@ function declaredWords(folder: string): string[] {
   const words: string[] = [];
   for (const file of readdirSync(new URL(`${folder}/`, LUA))) {
     const source = readFileSync(new URL(`${folder}/${file}`, LUA), 'utf8');
-    const returns = /^--- @returns (.*)$/m.exec(source)?.[1] ?? '';
+    const returns = /^--- @returns (.*(?:\n--- {2,}.*)*)$/m.exec(source)?.[1] ?? '';
     const script = `${folder}/${file.replace(/\.lua$/, '')}`;
     for (const [, word] of returns.matchAll(/\{ '([^']+)'/g)) words.push(`${script} ${word}`);
   }

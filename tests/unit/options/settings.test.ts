@@ -1,6 +1,7 @@
 /** What a client was told, filled in: options that depend on each other. */
 import { describe, expect, it } from 'vitest';
 import { checkSettings } from '../../../src/options/settings.ts';
+import { LABEL } from '../../harness/names.ts';
 
 describe('settings', () => {
   it('are complete without options', () => {
@@ -16,6 +17,7 @@ describe('settings', () => {
       passOn: { maxMs: 10, maxHolds: 10_000 },
       isGuarded: false,
       graceMs: 30_000,
+      label: LABEL,
     });
     expect(checkSettings(undefined).mapName('a:{b}')).toBe('a:{b}');
   });
@@ -26,6 +28,19 @@ describe('settings', () => {
     expect(checkSettings({ passOn: { maxMs: 3 } }).passOn).toEqual({ maxMs: 3, maxHolds: 10_000 });
     expect(checkSettings({ passOn: { maxHolds: 1 } }).passOn).toEqual({ maxMs: 10, maxHolds: 1 });
   });
+
+  it.each(['x', 'billing worker 7', 'Zürich · 中', 'a'.repeat(200)])('take the label %s', (label) => {
+    expect(checkSettings({ label }).label).toBe(label);
+  });
+
+  it.each(['', 'a'.repeat(201), 'two\nlines', '\u0007', '\ud800', '\u2028', 7, null])(
+    'refuse the label %j',
+    (label) => {
+      expect(() => checkSettings({ label })).toThrow(
+        /label must be a string of 1 to 200 printable characters/,
+      );
+    },
+  );
 
   it.each([
     [500, 250],
