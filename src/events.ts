@@ -26,9 +26,26 @@ export interface ClientEvents {
   /** The event loop was blocked for so long that renewals came late. */
   stalled: { readonly lateMs: number };
   /** Something works less well than it could, for example without permission to publish. */
-  warning: { readonly code: WarningCode; readonly message: string };
+  warning: {
+    readonly code: WarningCode;
+    readonly message: string;
+    /** For `HOLDFAST_HELD_LONG` and `HOLDFAST_WAIT_LONG`. */
+    readonly about?: Lasted;
+  };
   /** Something failed in the background that no caller waits for. */
   error: { readonly error: unknown; readonly during: string };
+}
+
+/** What is held, or waited for, longer than it should be. */
+export interface Lasted {
+  /** The name of the lock or synchronizer. */
+  readonly name: string;
+  /** The owner field, or the id of the permit; undefined while a waiter has none. */
+  readonly owner: string | undefined;
+  /** For how long by now. */
+  readonly forMs: number;
+  /** The stack of the call that acquires it, without the frames of this package. */
+  readonly stack: string;
 }
 
 /** The names of all events. */
@@ -55,6 +72,7 @@ export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = [
  * - `HOLDFAST_CLOCK_SKEW`: the clocks of server and client differ; people are misled, locks are not
  * - `HOLDFAST_UNFIT`: the server is unfit for locks: a replica, a node of a Cluster, or too old
  * - `HOLDFAST_NO_LABEL`: the server refuses the record with the label of this client
+ * - `HOLDFAST_HELD_LONG`, `HOLDFAST_WAIT_LONG`: something is held, or waited for, longer than `warnHeldMs`, `warnWaitMs`
  */
 export type WarningCode =
   | 'HOLDFAST_EVICTION'
@@ -69,7 +87,9 @@ export type WarningCode =
   | 'HOLDFAST_DISK'
   | 'HOLDFAST_CLOCK_SKEW'
   | 'HOLDFAST_UNFIT'
-  | 'HOLDFAST_NO_LABEL';
+  | 'HOLDFAST_NO_LABEL'
+  | 'HOLDFAST_HELD_LONG'
+  | 'HOLDFAST_WAIT_LONG';
 
 /** The events as the parts of a client report them; the client adds its label. */
 export type Reported = { [Name in keyof ClientEvents]: Omit<ClientEvents[Name], 'label'> };

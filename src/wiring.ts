@@ -29,6 +29,7 @@ import { Guard } from './requests/guard.ts';
 import { ReplicaAcks } from './requests/replica-acks.ts';
 import { ReplicaCounts } from './requests/replica-counts.ts';
 import type { Wire } from './requests/wire.ts';
+import type { OverdueLimits } from './runtime/overdue.ts';
 import { OwnerNumbers, Sections } from './runtime/owner.ts';
 import type { Renew } from './runtime/protocol.ts';
 import { Runtime } from './runtime/runtime.ts';
@@ -47,6 +48,15 @@ export interface Parts {
   /** The number of replicas the user declared. */
   readonly expectedReplicas: number;
   readonly connectionName?: string | undefined;
+}
+
+/** Undefined where no option asks for a warning. */
+function overdueLimits({ warnHeldMs, warnWaitMs }: Settings): OverdueLimits | undefined {
+  if (warnHeldMs === undefined && warnWaitMs === undefined) return undefined;
+  return {
+    heldMs: warnHeldMs ?? Number.POSITIVE_INFINITY,
+    waitMs: warnWaitMs ?? Number.POSITIVE_INFINITY,
+  };
 }
 
 export class Wiring {
@@ -115,6 +125,7 @@ export class Wiring {
       channels,
       peek: async (locks) => (await lockPeek.run(this.driver, { locks }, {})).remaining,
       whileHolding: () => this.ownRecord.keep(),
+      overdue: overdueLimits(settings),
     });
     const own = [id, this.ownRecord.record] as const;
     const records = new ClientRecords(this.driver, (key) => this.runtime.slotOf(key), own);

@@ -148,6 +148,10 @@ class LatchWait extends Acquisition<true, number> {
     this.#number = sharedLook?.came ?? 0;
   }
 
+  get name(): string {
+    return this.#place.name;
+  }
+
   protected get what(): string {
     return `wait for "${this.#counter.name}"`;
   }

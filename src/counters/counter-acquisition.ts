@@ -29,16 +29,16 @@ export function lineFor({ identity }: Acquired, count: number | ''): string {
 
 export abstract class CounterAcquisition<T, A> extends Acquisition<T, A> {
   protected readonly count: number;
-  readonly #name: string;
+  readonly name: string;
 
   constructor(runtime: Runtime, counter: Acquired, count: number) {
     super(runtime, lineFor(counter, count));
     this.count = count;
-    this.#name = counter.name;
+    this.name = counter.name;
   }
 
   protected get what(): string {
-    return `acquire ${permitsOf(this.#name, this.count)}`;
+    return `acquire ${permitsOf(this.name, this.count)}`;
   }
 
   protected override get isShared(): boolean {
@@ -47,13 +47,13 @@ export abstract class CounterAcquisition<T, A> extends Acquisition<T, A> {
 
   /** Undoes attempts in the background; `undo` is repeated for at most this time. */
   protected giveBack(undo: () => Promise<void>, forMs = UNANSWERED_MS): void {
-    this.runtime.backgroundRetry.settle(`return permits of "${this.#name}"`, forMs, undo);
+    this.runtime.backgroundRetry.settle(`return permits of "${this.name}"`, forMs, undo);
   }
 
   /** The server says that the attempt was given up. Only a bug in holdfast could repeat it. */
   protected repeated(): DriverError {
     return new DriverError(
-      `An attempt to acquire permits of "${this.#name}" was repeated after it had been given up`,
+      `An attempt to acquire permits of "${this.name}" was repeated after it had been given up`,
     );
   }
 }

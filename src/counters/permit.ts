@@ -129,6 +129,11 @@ export class HeldPermit implements Permit, Entry {
     return this.protocol.name;
   }
 
+  /** A permit is its own owner: the server knows it by its id. */
+  get owner(): string {
+    return this.id;
+  }
+
   get signal(): AbortSignal {
     // After a blocked event loop the deadline may have passed before its timer could fire.
     this.#tenure?.checkDeadline();
@@ -163,6 +168,7 @@ export class HeldPermit implements Permit, Entry {
   }
 
   release(): Promise<boolean> {
+    this.#runtime.overdue?.over(this);
     this.#releasing ??= this.#giveBack();
     return this.#releasing;
   }
@@ -178,6 +184,7 @@ export class HeldPermit implements Permit, Entry {
 
   onLost(error: LeaseLostError): void {
     this.#loss = error;
+    this.#runtime.overdue?.over(this);
     this.#held.remove(this);
     this.#controller?.abort(error);
   }
@@ -232,6 +239,7 @@ export class HeldPermit implements Permit, Entry {
     return (isReleased) => {
       if (this.#releasing !== undefined || this.#loss !== undefined) return;
       if (isReleased) {
+        this.#runtime.overdue?.over(this);
         this.#held.remove(this);
         this.#releasing = Promise.resolve(true);
         this.#tenure?.handOver();

@@ -61,6 +61,15 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     return this.#wish.leaseMs ?? this.runtime.watchdogMs;
   }
 
+  /** The owner field, once an attempt has used it. */
+  get owner(): string | undefined {
+    return this.#field;
+  }
+
+  get name(): string {
+    return this.#protocol.name;
+  }
+
   protected get what(): string {
     return `acquire "${this.#protocol.name}"`;
   }

@@ -132,6 +132,8 @@ const CHECKS = {
     passOn,
     shardedPubSub: only(['auto', false] as const, "'auto' or false"),
     label,
+    warnHeldMs: integer(1),
+    warnWaitMs: integer(1),
   },
   lock: { ...holding, owner: anything },
   tryLock: { ...holding, waitMs, owner: anything },

@@ -46,6 +46,24 @@ export interface ClientOptions {
    * ```
    */
   label?: string | undefined;
+  /**
+   * Warns once, with the stack of the acquisition, when a lock or permit is held for longer. Default: off.
+   *
+   * @example
+   * ```ts
+   * await using careful = await Holdfast.connect('redis://127.0.0.1:6379', { warnHeldMs: 20 });
+   * const warned = new Promise<void>((resolve) => {
+   *   careful.once('warning', ({ code, about }) => {
+   *     console.log(code, about?.name); // HOLDFAST_HELD_LONG gate
+   *     resolve();
+   *   });
+   * });
+   * await careful.getLock('gate').withLock(() => warned);
+   * ```
+   */
+  warnHeldMs?: number | undefined;
+  /** Warns once, with the stack of the call, when a lock or synchronizer is waited for longer. Default: off. */
+  warnWaitMs?: number | undefined;
   /** In a Cluster: sharded channels if the server has them, as Redisson does, or never. Default: `'auto'`. */
   shardedPubSub?: 'auto' | false | undefined;
 }

@@ -49,6 +49,8 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#lineId = lineId;
   }
 
+  /** What is acquired, by the user's name for it. */
+  abstract get name(): string;
   /** The operation, for error messages. */
   protected abstract get what(): string;
   /** How to wait; read only when needed. */
@@ -113,6 +115,7 @@ export abstract class Acquisition<T, A> implements Waiter {
         return;
       }
       this.#place = this.runtime.underWay.add(this);
+      this.runtime.overdue?.asks(this);
       if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
       if (!this.isShared) this.#queue(this.#lineId);
       // Where many may hold it, a caller with a single attempt does not wait behind the line.
@@ -147,6 +150,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     if (value === undefined) return false;
     this.#hasAttempted = false;
     this.#line?.granted(nextLookMs(this.waiting, this.isShared));
+    this.runtime.overdue?.granted(this, value);
     this.#end(() => this.#resolve(value));
     return true;
   }
@@ -225,6 +229,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#isInDoubt = false;
     this.#hasAttempted = false;
     if (this.#line?.hasOthers) this.#line.granted(nextLookMs(this.waiting, this.isShared));
+    this.runtime.overdue?.granted(this, value);
     this.#end(() => this.#resolve(value));
   }
 
@@ -288,6 +293,7 @@ export abstract class Acquisition<T, A> implements Waiter {
     this.#cancelLimit?.();
     this.#forgetSignal?.();
     if (this.#place !== undefined) this.runtime.underWay.remove(this.#place);
+    this.runtime.overdue?.over(this);
     settle();
     if (this.#isInDoubt) this.abandon();
     // The next waiter must not miss a wake-up that this one received, and must replace the note on the server that

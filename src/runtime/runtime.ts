@@ -10,6 +10,7 @@ import { LinkedList } from '../linked-list.ts';
 import { slotOf } from '../slots.ts';
 import { BackgroundRetry } from './background-retry.ts';
 import { Lines } from './line.ts';
+import { Overdue, type OverdueLimits } from './overdue.ts';
 import { type Peek, Poller } from './poller.ts';
 import type { Tenure } from './tenure.ts';
 import { WaitBudget } from './wait-budget.ts';
@@ -43,6 +44,8 @@ export interface RuntimeSettings {
   readonly peek: Peek;
   /** Called when the client begins to hold something, and regularly while it does. */
   readonly whileHolding?: () => void;
+  /** Which holds and waits to warn of; left out: none. */
+  readonly overdue?: OverdueLimits | undefined;
 }
 
 export class Runtime {
@@ -59,6 +62,8 @@ export class Runtime {
   readonly backgroundRetry: BackgroundRetry;
   readonly watchdog: Watchdog;
   readonly whileHolding: () => void;
+  /** Left out where no option asks for it. */
+  readonly overdue: Overdue | undefined;
   /** Calls that end when the client closes: acquisitions, and work that holds permits without a lease. */
   readonly underWay = new LinkedList<Interruptible>();
   /** All tenures held at present. */
@@ -83,6 +88,7 @@ export class Runtime {
     this.backgroundRetry = new BackgroundRetry(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
     this.whileHolding = settings.whileHolding ?? (() => {});
+    this.overdue = settings.overdue && new Overdue(clock, report, settings.overdue);
   }
 
   /** Keys of one slot can share one script call; without a Cluster, all keys can. */
@@ -120,6 +126,7 @@ export class Runtime {
     });
     this.backgroundRetry.close();
     this.watchdog.close();
+    this.overdue?.close();
     this.hub.close();
     await this.driver.close();
   }

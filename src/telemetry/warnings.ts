@@ -3,8 +3,12 @@
  */
 import type { ClientEvents, WarningCode } from '../events.ts';
 
-/** About one moment: it says nothing about the server's health. */
-const PASSING: ReadonlySet<WarningCode> = new Set(['HOLDFAST_NO_LABEL']);
+/** These are about one call or one moment: each is news, and none says anything about the server's health. */
+const PASSING: ReadonlySet<WarningCode> = new Set([
+  'HOLDFAST_NO_LABEL',
+  'HOLDFAST_HELD_LONG',
+  'HOLDFAST_WAIT_LONG',
+]);
 
 export class Warnings {
   readonly #standing = new Map<WarningCode, ClientEvents['warning']>();

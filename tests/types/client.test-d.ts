@@ -160,7 +160,10 @@ export function listening(client: Holdfast): void {
       expectTypeOf(error).toBeUnknown();
     })
     .on('stalled', ({ lateMs }) => expectTypeOf(lateMs).toBeNumber())
-    .on('warning', ({ code }) => expectTypeOf(code).toExtend<`HOLDFAST_${string}`>())
+    .on('warning', ({ code, about }) => {
+      expectTypeOf(code).toExtend<`HOLDFAST_${string}`>();
+      expectTypeOf(about?.stack).toEqualTypeOf<string | undefined>();
+    })
     .on('error', ({ error, during }) => {
       expectTypeOf(error).toBeUnknown();
       expectTypeOf(during).toBeString();

@@ -2,6 +2,7 @@
  * Small ways to say in a test what has happened, and when.
  */
 import { expect, onTestFinished } from 'vitest';
+import type { ClientEvents, Holdfast } from '../../../src/index.ts';
 
 /** Resolves with the reason once the signal has aborted. */
 export function whenAborted(signal: AbortSignal): Promise<unknown> {
@@ -59,4 +60,11 @@ export class Room {
     await stay();
     this.#inside -= 1;
   }
+}
+
+/** The warnings of a client from now on. */
+export function warningsOf(client: Holdfast): ClientEvents['warning'][] {
+  const heard: ClientEvents['warning'][] = [];
+  client.on('warning', (warning) => heard.push(warning));
+  return heard;
 }

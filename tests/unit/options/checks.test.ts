@@ -43,6 +43,8 @@ const TABLES: Partial<Record<Table, Record<string, Cases>>> = {
     },
     shardedPubSub: { good: [false, 'auto'], bad: [true, null, 1, 'yes'] },
     label: { good: ['a', 'Büro 7', 'x'.repeat(200)], bad: ['', 'a\nb', 'x'.repeat(201), null, 7, {}] },
+    warnHeldMs: wholeFrom(1),
+    warnWaitMs: wholeFrom(1),
   },
   inspect: { as: { good: ['semaphore', 'permitSemaphore', 'latch'], bad: ['lock', '', null, 1] } },
   list: { counters: flag },

@@ -27,6 +27,10 @@ export class HandDrivenAcquisition extends Acquisition<string, Answer> {
     this.#hands = hands;
   }
 
+  get name(): string {
+    return this.#hands.what;
+  }
+
   protected get what(): string {
     return this.#hands.what;
   }
