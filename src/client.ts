@@ -270,6 +270,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     // Sent before the connection closes, but the releases must not wait for it.
     const flushed = this.wiring.synchronizers.answers.flush();
     const forgotten = this.wiring.ownRecord.forget();
+    this.wiring.context.sections.close();
     await this.wiring.runtime.close();
     await Promise.all([flushed, forgotten]);
     await this.#whenClosed?.();

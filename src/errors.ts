@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'ERR_LEASE_LOST'
   | 'ERR_NOT_HELD'
   | 'ERR_REENTRY'
+  | 'ERR_DEADLOCK'
   | 'ERR_QUORUM'
   | 'ERR_REPLICATION'
   | 'ERR_OUTCOME_UNKNOWN'
@@ -164,6 +165,38 @@ export class ReentryError extends HoldfastError {
     why = 'is not reentrant, and its owner already holds it',
   ) {
     super(`"${lockName}" ${why}`);
+  }
+}
+
+/**
+ * The call would wait without a limit for a lock that the section around it holds as another owner: neither would ever
+ * end. Take the lock as the owner of the section, by leaving out `owner`, or outside of the section; or give the wait a
+ * limit.
+ *
+ * @example
+ * ```ts
+ * const lock = client.getLock('ledger');
+ * await lock.withLock(async () => {
+ *   const error: unknown = await lock.lock({ owner: client.owner() }).catch((reason) => reason);
+ *   console.log(error instanceof DeadlockError); // true
+ * });
+ * ```
+ */
+export class DeadlockError extends HoldfastError {
+  protected static override readonly brandedCode = 'ERR_DEADLOCK';
+  override readonly name = 'DeadlockError';
+  readonly code = 'ERR_DEADLOCK';
+
+  constructor(
+    readonly lockName: string,
+    /** The owner field by which the section holds the lock. */
+    readonly holder: string,
+    asker: string,
+  ) {
+    super(
+      `"${lockName}" is held by ${holder}, and the section that holds it waits for it as ${asker}: ` +
+        'a section that awaits this never ends',
+    );
   }
 }
 

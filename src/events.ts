@@ -73,6 +73,7 @@ export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = [
  * - `HOLDFAST_UNFIT`: the server is unfit for locks: a replica, a node of a Cluster, or too old
  * - `HOLDFAST_NO_LABEL`: the server refuses the record with the label of this client
  * - `HOLDFAST_HELD_LONG`, `HOLDFAST_WAIT_LONG`: something is held, or waited for, longer than `warnHeldMs`, `warnWaitMs`
+ * - `HOLDFAST_SELF_WAIT`: a section waits for a lock that it holds itself, as another owner
  */
 export type WarningCode =
   | 'HOLDFAST_EVICTION'
@@ -89,7 +90,8 @@ export type WarningCode =
   | 'HOLDFAST_UNFIT'
   | 'HOLDFAST_NO_LABEL'
   | 'HOLDFAST_HELD_LONG'
-  | 'HOLDFAST_WAIT_LONG';
+  | 'HOLDFAST_WAIT_LONG'
+  | 'HOLDFAST_SELF_WAIT';
 
 /** The events as the parts of a client report them; the client adds its label. */
 export type Reported = { [Name in keyof ClientEvents]: Omit<ClientEvents[Name], 'label'> };

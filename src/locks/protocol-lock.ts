@@ -18,6 +18,7 @@ import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } 
 import { LockAcquisition } from './lock-acquisition.ts';
 import { heldBy, type LockContext } from './lock-context.ts';
 import { runHolding, workHolding } from './run-holding.ts';
+import { refuseSelfWait, tellSelfWait } from './self-wait.ts';
 
 /** A `LockHold` has every member that a kind of lock promises: the kinds differ in what they expose. */
 function shown<H extends Hold>(hold: LockHold): H {
@@ -138,8 +139,9 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   /** @internal Takes the lock for the given owner, or for a new one. */
   takeAs(owner: Owner | undefined, wish: HoldOptions, limits: Limits): Promise<LockHold | null> {
-    if (owner === undefined) return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
-    return this.#takeAgain(owner, wish, limits);
+    if (owner !== undefined) return this.#takeAgain(owner, wish, limits);
+    this.#tellSelfWait(limits);
+    return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
   }
 
   /** @internal Waits for a section's turn within its owner; answers how to end the turn, or null after `waitMs`. */
@@ -163,6 +165,10 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   async #takeAgain(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
     const { runtime } = this.context;
     runtime.assertOpen();
+    const around = this.context.sections.current();
+    if (around !== undefined && around.owner !== owner)
+      refuseSelfWait(this, around.owner, { waitMs, signal });
+    this.#tellSelfWait({ waitMs, signal });
     using waitBudget = runtime.waitBudget(waitMs, signal);
     const { identity } = this.protocol;
     // Re-entry is possible at once; only a first acquisition waits for another one of the same owner.
@@ -218,6 +224,11 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       );
       throw error;
     }
+  }
+
+  #tellSelfWait(limits: Limits): void {
+    const others = this.context.sections.elsewhere();
+    if (others !== undefined && others.length > 0) void tellSelfWait(this, others, limits);
   }
 
   #ownerFor(given: unknown): Owner | undefined {

@@ -56,6 +56,11 @@ export class Owner {
     return this.#interests.get(lock)?.tenure;
   }
 
+  /** @internal Everything it holds, or has lost and not left. */
+  tenures(): Tenure[] {
+    return [...this.#interests.values()].flatMap(({ tenure }) => tenure ?? []);
+  }
+
   /** @internal The caller calls `settle` when done. */
   interestIn(lock: string): Interest {
     let interest = this.#interests.get(lock);
@@ -97,7 +102,10 @@ export class Section {
   }
 }
 
-/** Which section the running code is in. */
+/** The clients of this process that have run sections and are not closed. */
+const withSections = new Set<Sections>();
+
+/** Which section of a client the running code is in. */
 export class Sections {
   /** Made on first use: the first AsyncLocalStorage makes every await of the process slower. */
   #storage: AsyncLocalStorage<Section> | undefined;
@@ -109,8 +117,20 @@ export class Sections {
     return section;
   }
 
+  /** The owners as which the running code is in sections of other clients; undefined where no other client has any. */
+  elsewhere(): Owner[] | undefined {
+    if (withSections.size === 0 || (withSections.size === 1 && withSections.has(this))) return undefined;
+    return [...withSections].flatMap((other) => (other === this ? [] : (other.current()?.owner ?? [])));
+  }
+
+  /** The client is closed. */
+  close(): void {
+    withSections.delete(this);
+  }
+
   async run<T>(section: Section, work: () => T | Promise<T>): Promise<T> {
     this.#storage ??= new AsyncLocalStorage();
+    withSections.add(this);
     try {
       return await this.#storage.run(section, work);
     } finally {

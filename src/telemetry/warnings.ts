@@ -8,6 +8,7 @@ const PASSING: ReadonlySet<WarningCode> = new Set([
   'HOLDFAST_NO_LABEL',
   'HOLDFAST_HELD_LONG',
   'HOLDFAST_WAIT_LONG',
+  'HOLDFAST_SELF_WAIT',
 ]);
 
 export class Warnings {
