@@ -20,7 +20,7 @@ export type {
 export type { RedisClient } from './drivers/detect.ts';
 export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
-export type { ClientEvents, WarningCode } from './events.ts';
+export type { ClientEvents, Lasted, WarningCode } from './events.ts';
 export type { FencedRegister } from './fencing/fenced-register.ts';
 export { MemoryFence } from './fencing/memory-fence.ts';
 export { type SqlFence, sqlFence } from './fencing/sql-fence.ts';

@@ -171,7 +171,8 @@ describe('connecting', () => {
       const hold = await ours.getLock(lock.name).lock();
       const waiter = lock.lock();
       await untilWaiting(raw, REENTRANT, lock.name);
-      const connections = String(await raw.command('CLIENT', 'LIST')).match(/^.* name=holdfast .*$/gm) ?? [];
+      const connections =
+        String(await raw.command('CLIENT', 'LIST')).match(/^.* name=holdfast:\S+ .*$/gm) ?? [];
       expect(connections.length).toBeGreaterThan(2);
       for (const each of connections) expect(each).toContain(` laddr=127.0.0.1:${port} `);
       await hold.unlock();

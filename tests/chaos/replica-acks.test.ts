@@ -204,7 +204,7 @@ describeWithProcess('replicas do not acknowledge', () => {
     // Whoever waits is answered; all other connections break, and there are no new ones.
     way.leadNewTo({ host: set.primary.host, port: await findFreePort() });
     const clients = String(await set.primary.command('CLIENT', 'LIST', 'TYPE', 'normal'));
-    for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* name=holdfast .* flags=N /gm)) {
+    for (const [, id = ''] of clients.matchAll(/^id=(\d+) .* name=holdfast:\S+ .* flags=N /gm)) {
       await set.primary.command('CLIENT', 'KILL', 'ID', id);
     }
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);

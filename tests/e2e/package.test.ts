@@ -50,6 +50,7 @@ describe('the packed package', () => {
       expect.arrayContaining([
         'AcquireTimeoutError',
         'ClosedError',
+        'DeadlockError',
         'DriverError',
         'Holdfast',
         'HoldfastError',
