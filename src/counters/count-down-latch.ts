@@ -149,7 +149,7 @@ class LatchWait extends Acquisition<true, number> {
   }
 
   get name(): string {
-    return this.#place.name;
+    return this.#counter.name;
   }
 
   protected get what(): string {

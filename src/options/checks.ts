@@ -145,10 +145,7 @@ const CHECKS = {
   },
   owned: { owner: anything },
   inspect: {
-    as: only(
-      ['semaphore', 'permitSemaphore', 'latch'] as const,
-      "'semaphore', 'permitSemaphore' or 'latch'",
-    ),
+    as: only(['semaphore', 'permitSemaphore', 'latch'] as const, "'semaphore', 'permitSemaphore' or 'latch'"),
   },
   list: { counters: boolean },
   lockKind: { guard: boolean },

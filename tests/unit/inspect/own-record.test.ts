@@ -1,10 +1,10 @@
 /** When a client says who it is, and when it stops. */
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import type { ScriptArgument, ScriptReply } from '../../src/drivers/driver.ts';
-import { OwnRecord } from '../../src/inspect/own-record.ts';
-import { ManualClock } from '../harness/manual-clock.ts';
-import { Reports } from './runtime/support/bench.ts';
+import type { ScriptArgument, ScriptReply } from '../../../src/drivers/driver.ts';
+import { OwnRecord } from '../../../src/inspect/own-record.ts';
+import { ManualClock } from '../../harness/manual-clock.ts';
+import { Reports } from '../support/bench.ts';
 
 const ID = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455';
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Lasting, Overdue } from '../../../src/runtime/overdue.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
-import { Reports } from './support/bench.ts';
+import { Reports } from '../support/bench.ts';
 
 const OFF = Number.POSITIVE_INFINITY;
 
