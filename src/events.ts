@@ -31,6 +31,8 @@ export interface ClientEvents {
     readonly message: string;
     /** For `HOLDFAST_HELD_LONG` and `HOLDFAST_WAIT_LONG`. */
     readonly about?: Lasted;
+    /** The lock or synchronizer that the warning is about; left out when it is about the server. */
+    readonly name?: string;
   };
   /** Something failed in the background that no caller waits for. */
   error: { readonly error: unknown; readonly during: string };
@@ -74,6 +76,8 @@ export const CLIENT_EVENTS: readonly (keyof ClientEvents)[] = [
  * - `HOLDFAST_NO_LABEL`: the server refuses the record with the label of this client
  * - `HOLDFAST_HELD_LONG`, `HOLDFAST_WAIT_LONG`: something is held, or waited for, longer than `warnHeldMs`, `warnWaitMs`
  * - `HOLDFAST_SELF_WAIT`: a section waits for a lock that it holds itself, as another owner
+ * - `HOLDFAST_NOT_SET_UP`: a caller asks for permits of a semaphore that does not exist
+ * - `HOLDFAST_PERMITS_DIFFER`: a semaphore has another number of permits than the code that uses it says
  */
 export type WarningCode =
   | 'HOLDFAST_EVICTION'
@@ -91,7 +95,9 @@ export type WarningCode =
   | 'HOLDFAST_NO_LABEL'
   | 'HOLDFAST_HELD_LONG'
   | 'HOLDFAST_WAIT_LONG'
-  | 'HOLDFAST_SELF_WAIT';
+  | 'HOLDFAST_SELF_WAIT'
+  | 'HOLDFAST_NOT_SET_UP'
+  | 'HOLDFAST_PERMITS_DIFFER';
 
 /** The events as the parts of a client report them; the client adds its label. */
 export type Reported = { [Name in keyof ClientEvents]: Omit<ClientEvents[Name], 'label'> };

@@ -9,6 +9,7 @@ export type { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
 export type { Semaphore, WithPermitOptions } from './counters/semaphore.ts';
 export type { SetPermitsOptions } from './counters/semaphore-counter.ts';
+export type { SemaphoreOptions } from './counters/set-up.ts';
 export type {
   ClusterTarget,
   FixedTarget,

@@ -6,6 +6,7 @@ import { CountDownLatch, latchFitsCluster } from './counters/count-down-latch.ts
 import { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 import { RateLimiter } from './counters/rate-limiter.ts';
 import { Semaphore } from './counters/semaphore.ts';
+import type { SemaphoreOptions } from './counters/set-up.ts';
 import { OptionError } from './errors.ts';
 import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fencing/fenced-register.ts';
 import { MultiLock } from './groups/multi-lock.ts';
@@ -115,16 +116,38 @@ export abstract class Primitives {
     return this.#lock(new SimpleProtocol(this.#wireFor(options), checkName(name), renewals.simple));
   }
 
-  /** A semaphore: any caller can take and return its permits. */
-  getSemaphore(name: string): Semaphore {
+  /**
+   * A semaphore: any caller can take and return its permits.
+   *
+   * With `{ permits }` the first call creates the semaphore if it does not exist, and an acquisition that finds it gone
+   * creates it again. An existing semaphore keeps its number.
+   *
+   * @example
+   * ```ts
+   * const transfers = client.getSemaphore('transfers', { permits: 3 });
+   * console.log(await transfers.tryAcquire(3)); // true
+   * console.log(await transfers.tryAcquire()); // false
+   * await transfers.release(3);
+   * ```
+   *
+   * @throws OptionError
+   */
+  getSemaphore(name: string, options?: SemaphoreOptions): Semaphore {
     this.#used();
-    return new Semaphore(this.wiring.synchronizers, checkName(name));
+    return new Semaphore(this.wiring.synchronizers, checkName(name), options);
   }
 
-  /** A semaphore whose permits have ids and leases: the permits of a dead process become free again. */
-  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+  /**
+   * A semaphore whose permits have ids and leases: the permits of a dead process become free again. `{ permits }`
+   * creates a semaphore that does not exist, as with `getSemaphore`; an existing one keeps its number until
+   * `setPermits` changes it.
+   *
+   * @throws OptionError
+   */
+  getPermitExpirableSemaphore(name: string, options?: SemaphoreOptions): PermitExpirableSemaphore {
     this.#used();
-    return new PermitExpirableSemaphore(this.wiring.synchronizers, checkName(name), this.wiring.permits);
+    const { synchronizers, permits } = this.wiring;
+    return new PermitExpirableSemaphore(synchronizers, checkName(name), permits, options);
   }
 
   /** A latch that opens when its count reaches zero. */

@@ -4,6 +4,7 @@
 
 import type { Clock } from './clock.ts';
 import type { SynchronizerContext } from './counters/counter.ts';
+import { Noted } from './counters/noted.ts';
 import { HeldPermits } from './counters/permit.ts';
 import { renewPermits } from './counters/permit-protocol.ts';
 import { SharedLooks } from './counters/shared-look.ts';
@@ -177,7 +178,12 @@ export class Wiring {
     };
     const labelOf = async (owner: string) => (await records.read([owner])).get(clientOf(owner) ?? '')?.label;
     this.context = { ...shared, clientId: id, sections: new Sections(), labelOf };
-    this.synchronizers = { ...shared, wire: this.#plain, sharedLooks: new SharedLooks() };
+    this.synchronizers = {
+      ...shared,
+      wire: this.#plain,
+      sharedLooks: new SharedLooks(),
+      noted: new Noted(),
+    };
     const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
     this.renewals = {
       reentrant,

@@ -232,7 +232,7 @@ export const PROJECTS: readonly Project[] = [
   behaviour('ioredis-6-cluster', 'all', { library: 'ioredis-6', topology: 'cluster' }),
   behaviour('node-redis-6', 'all', { library: 'node-redis-6' }),
   behaviour('node-redis-6-cluster', 'all', { library: 'node-redis-6', topology: 'cluster' }),
-  behaviour('valkey-glide', 'all', { library: 'valkey-glide' }, ['client', 'locks*', 'semaphore']),
+  behaviour('valkey-glide', 'all', { library: 'valkey-glide' }, ['client', 'locks*', 'semaphore*']),
 
   withoutPassing(behaviour('ioredis-6', 'all', { library: 'ioredis-6' }, BEHAVIOUR_OF_PASSED)),
   withoutPassing({

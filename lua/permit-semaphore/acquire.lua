@@ -1,4 +1,5 @@
---- Takes permits under the given ids, all or none; otherwise says when the next taken permit expires.
+--- Takes permits under the given ids, all or none; otherwise says when the next taken permit expires, or that there is
+--- no semaphore.
 ---
 --- Delivered twice, it takes once: if one of the ids is taken, an earlier delivery took all of them, and the lease is
 --- set again. Delivered after one of its permits was ended, it takes none.
@@ -10,7 +11,7 @@
 --- @arg publish     string  PUBLISH or SPUBLISH
 --- @arg channel     string
 --- @args ids        bytes
---- @returns { 'taken' } | { 'short', remainingMs } | { 'ended' }
+--- @returns { 'taken' } | { 'short', remainingMs } | { 'missing' } | { 'ended' }
 --- @include lib/expiring-permits
 if leaseMs < 1 and leaseMs ~= -1 then
   return redis.error_reply('ERR a lease must be positive')
@@ -57,6 +58,9 @@ for _, key in ipairs(ended) do
 end
 
 if freePermits(permits) < #ids then
+  if redis.call('EXISTS', permits) == 0 then
+    return { 'missing' }
+  end
   local first = redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')
   local comesBackAt = tonumber(first[2]) or PERMANENT
   if comesBackAt >= PERMANENT then

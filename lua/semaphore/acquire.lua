@@ -1,4 +1,4 @@
---- Takes permits, or says that there are too few.
+--- Takes permits, or says that there are too few, or no semaphore.
 ---
 --- Each attempt is answered once: a copy of one that found too few permits does not take them later, when no caller
 --- would know; a copy of one that took permits takes no more; and one that was undone before it ran takes none.
@@ -8,9 +8,8 @@
 --- @arg count       integer
 --- @arg takenMs     ms  how long to remember that permits were taken
 --- @arg shortMs     ms  how long to remember that there were too few
---- @returns { 'taken' } | { 'short', left } | { 'undone' }
+--- @returns { 'taken' } | { 'short', left } | { 'missing' } | { 'undone' }
 --- @include lib/remember
---- @include lib/permits
 if count < 1 then
   return redis.error_reply('ERR the number of permits must be positive')
 end
@@ -25,11 +24,15 @@ if before then
   end
   return before
 end
-local left = permitsLeft(permits)
+local value = redis.call('GET', permits)
+local left = tonumber(value or '0')
 if not left then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local reply = { 'short', left }
+if not value then
+  reply = { 'missing' }
+end
 local rememberMs = shortMs
 if left >= count then
   redis.call('DECRBY', permits, count)

@@ -6,12 +6,15 @@
 import { type Memory, type RequestContext, Requests } from '../requests/requests.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Script } from '../scripts/script.ts';
+import type { Noted } from './noted.ts';
 import type { SharedLooks } from './shared-look.ts';
 
 /** What all synchronizers of a client share. */
 export interface SynchronizerContext extends RequestContext {
   readonly wire: Wire;
   readonly sharedLooks: SharedLooks;
+  /** What was done once for a name. */
+  readonly noted: Noted;
 }
 
 export class Counter {

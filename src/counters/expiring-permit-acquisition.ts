@@ -13,11 +13,13 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
+import type { SetUp } from './set-up.ts';
 
 type Answer = Awaited<ReturnType<PermitProtocol['acquire']>>;
 
 export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer> {
   readonly #protocol: PermitProtocol;
+  readonly #setUp: SetUp;
   readonly #leaseMs: number;
   readonly #ids: readonly string[];
   readonly #make: (grant: Grant) => T;
@@ -27,12 +29,14 @@ export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer
   constructor(
     runtime: Runtime,
     protocol: PermitProtocol,
+    setUp: SetUp,
     count: number,
     leaseMs: number,
     make: (grant: Grant) => T,
   ) {
     super(runtime, protocol, count);
     this.#protocol = protocol;
+    this.#setUp = setUp;
     this.#leaseMs = leaseMs;
     this.#ids = Array.from({ length: count }, newPermitId);
     this.#make = make;
@@ -43,16 +47,22 @@ export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer
   }
 
   protected override get isBounded(): boolean {
-    return this.#protocol.isOneCommand;
+    return !this.#setUp.creates && this.#protocol.isOneCommand;
   }
 
   protected attempt(): Promise<Answer> {
-    this.#sentAt = this.runtime.leaseClock.sendTime();
-    return this.#protocol.acquire(this.#ids, this.#leaseMs);
+    const ask = () => {
+      this.#sentAt = this.runtime.leaseClock.sendTime();
+      return this.#protocol.acquire(this.#ids, this.#leaseMs);
+    };
+    return this.#setUp.attempt(ask, ask);
   }
 
   protected busyMs(answer: Answer): number | undefined {
-    return answer.status === 'short' ? answer.remainingMs : undefined;
+    if (answer.status === 'taken') return undefined;
+    if (answer.status === 'short') return answer.remainingMs;
+    this.#setUp.missing();
+    return -1;
   }
 
   protected accept(_answer: Answer, doubtful: boolean): T[] {

@@ -12,17 +12,21 @@ import { LATE_MS } from '../runtime/tombstone.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';
+import type { SetUp } from './set-up.ts';
 
 type Answer = Awaited<ReturnType<typeof semaphoreAcquire.run>>;
 
 export class PermitAcquisition extends CounterAcquisition<true, Answer> {
   readonly #counter: SemaphoreCounter;
+  readonly #setUp: SetUp;
   /** The key of the remembered answer, while an attempt is unanswered. */
   #answer: string | undefined;
+  #isGivenUp = false;
 
-  constructor(counter: SemaphoreCounter, count: number) {
+  constructor(counter: SemaphoreCounter, setUp: SetUp, count: number) {
     super(counter.context.runtime, counter, count);
     this.#counter = counter;
+    this.#setUp = setUp;
   }
 
   protected get waiting(): Waiting {
@@ -30,10 +34,23 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
   }
 
   protected override get isBounded(): boolean {
-    return this.#counter.context.wire.grantSender.isOneCommand(this.#counter.key);
+    return !this.#setUp.creates && this.#counter.context.wire.grantSender.isOneCommand(this.#counter.key);
   }
 
   protected attempt(): Promise<Answer> {
+    return this.#setUp.attempt(
+      () => this.#ask(),
+      () => {
+        // The caller gave up meanwhile: this attempt would take permits for nobody.
+        if (this.#isGivenUp) throw this.repeated();
+        // The answer of the first attempt is final.
+        this.#answer = undefined;
+        return this.#ask();
+      },
+    );
+  }
+
+  #ask(): Promise<Answer> {
     const { context, requests, keys } = this.#counter;
     const { grantSender, rememberMs } = context.wire;
     this.#answer ??= requests.nextAnswerKey();
@@ -47,6 +64,10 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
     if (status === 'taken') return undefined;
     this.#answer = undefined;
     if (status === 'short') return -1;
+    if (status === 'missing') {
+      this.#setUp.missing();
+      return -1;
+    }
     throw this.repeated();
   }
 
@@ -57,6 +78,7 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
   }
 
   protected abandon(): void {
+    this.#isGivenUp = true;
     const answer = this.#answer;
     if (answer === undefined) return;
     const undo = this.#counter.once(semaphoreUndo, this.#counter.keys, {

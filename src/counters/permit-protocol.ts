@@ -1,5 +1,5 @@
 /**
- * The requests of a permit-expirable semaphore about single permits: acquire, renew, release.
+ * The requests of a permit-expirable semaphore about its permits: acquire, renew, release, count.
  *
  * The client makes the id of a permit: 16 random bytes, a member of Redisson's sorted set, 32 hex digits for users.
  * An id is used once. When its permit ends, a tombstone bars it, so that no late command can take it again.
@@ -15,11 +15,13 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import {
   permitSemaphoreAcquire,
+  permitSemaphoreCountPermits,
   permitSemaphoreRelease,
   permitSemaphoreRenew,
   permitSemaphoreUndo,
 } from '../scripts/generated.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';
+import type { Difference } from './set-up.ts';
 
 export function newPermitId(): string {
   return randomBytes(16).toString('hex');
@@ -84,11 +86,14 @@ export class PermitProtocol implements TenureProtocol {
     return this.#counter.context.wire.grantSender.isOneCommand(this.key);
   }
 
-  /** Takes all of these permits, or says in how many ms the next taken permit expires; -1 when that is unknown. */
+  /**
+   * Takes all of these permits, or says in how many ms the next taken permit expires, -1 when that is unknown; or that
+   * there is no semaphore.
+   */
   async acquire(
     ids: readonly string[],
     leaseMs: number,
-  ): Promise<{ status: 'taken' } | { status: 'short'; remainingMs: number }> {
+  ): Promise<{ status: 'taken' | 'missing' } | { status: 'short'; remainingMs: number }> {
     const keys = { ...this.keys, ended: this.endedKeys(ids) };
     const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, ids: ids.map(permitBytes) };
     const reply = await this.#counter.context.wire.grantSender.permits(
@@ -103,6 +108,21 @@ export class PermitProtocol implements TenureProtocol {
         `An attempt to acquire a permit of "${this.name}" was repeated after the permit had ended`,
       );
     return reply;
+  }
+
+  async count(): Promise<{ exists: boolean; free: number; taken: number }> {
+    const { context, requests, wake } = this.#counter;
+    const reply = await requests.read('count permits of', () =>
+      permitSemaphoreCountPermits.run(context.wire.driver, this.keys, wake),
+    );
+    const exists = reply.status === 'permits';
+    return { exists, free: exists ? reply.free : 0, taken: reply.taken };
+  }
+
+  async compare(wanted: number): Promise<Difference | null> {
+    const { exists, free, taken } = await this.count();
+    if (!exists || free + taken === wanted) return null;
+    return { actual: String(free + taken), remedy: `setPermits(${wanted})` };
   }
 
   /** Makes sure that none of these permits is taken, now or later. */

@@ -8,7 +8,6 @@ import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
 import type { Grant } from '../runtime/lease.ts';
 import {
-  permitSemaphoreCountPermits,
   permitSemaphoreGetLease,
   permitSemaphoreReleaseAll,
   permitSemaphoreSetPermits,
@@ -25,6 +24,7 @@ import {
 } from './permit.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
 import { MOST_PERMITS, SemaphoreCounter } from './semaphore-counter.ts';
+import { type SemaphoreOptions, SetUp } from './set-up.ts';
 
 /** Each permit has an id to send and an expiry to store: a call for more permits would keep the server busy. */
 const MOST_AT_ONCE = 10_000;
@@ -35,8 +35,7 @@ const MOST_AT_ONCE = 10_000;
  *
  * @example
  * ```ts
- * const crawlers = client.getPermitExpirableSemaphore('crawlers');
- * await crawlers.trySetPermits(5);
+ * const crawlers = client.getPermitExpirableSemaphore('crawlers', { permits: 5 });
  * {
  *   await using permit = await crawlers.acquire();
  *   permit.assertHeld();
@@ -50,13 +49,16 @@ export class PermitExpirableSemaphore {
   readonly #counter: SemaphoreCounter;
   readonly #held: HeldPermits;
   readonly #protocol: PermitProtocol;
+  readonly #setUp: SetUp;
 
   /** @internal */
-  constructor(context: SynchronizerContext, name: string, held: HeldPermits) {
+  constructor(context: SynchronizerContext, name: string, held: HeldPermits, options?: SemaphoreOptions) {
+    const { permits } = checkOptions('semaphore', options);
     this.name = name;
     this.#counter = new SemaphoreCounter(context, 'permit-semaphore', name);
     this.#held = held;
     this.#protocol = new PermitProtocol(this.#counter, held.renew);
+    this.#setUp = new SetUp(this.#counter, permits, (wanted) => this.#protocol.compare(wanted));
   }
 
   /**
@@ -188,8 +190,10 @@ export class PermitExpirableSemaphore {
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
-  addPermits(permits: number): Promise<void> {
-    return this.#counter.addPermits(permits);
+  async addPermits(permits: number): Promise<void> {
+    checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS);
+    await this.#setUp.ensure();
+    await this.#counter.addPermits(permits);
   }
 
   /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
@@ -208,13 +212,10 @@ export class PermitExpirableSemaphore {
     return exists ? free + taken : 0;
   }
 
-  async #count(): Promise<{ exists: boolean; free: number; taken: number }> {
-    const { context, requests, wake } = this.#counter;
-    const reply = await requests.read('count the permits of', () =>
-      permitSemaphoreCountPermits.run(context.wire.driver, this.#protocol.keys, wake),
-    );
-    const exists = reply.status === 'permits';
-    return { exists, free: exists ? reply.free : 0, taken: reply.taken };
+  async #count(): ReturnType<PermitProtocol['count']> {
+    this.#counter.context.runtime.assertOpen();
+    await this.#setUp.ensure();
+    return this.#protocol.count();
   }
 
   async #takeAtLast(count: number, options: PermitOptions | undefined): Promise<Permit[]> {
@@ -230,10 +231,15 @@ export class PermitExpirableSemaphore {
     const hold = (grant: Grant): Permit =>
       new HeldPermit(runtime, this.#held, this.#protocol, grant, isRenewed);
     const soughtMs = leaseMs ?? runtime.watchdogMs;
-    return new ExpiringPermitAcquisition(runtime, this.#protocol, count, soughtMs, hold).take({
-      waitMs,
-      signal,
-    });
+    const acquisition = new ExpiringPermitAcquisition(
+      runtime,
+      this.#protocol,
+      this.#setUp,
+      count,
+      soughtMs,
+      hold,
+    );
+    return acquisition.take({ waitMs, signal });
   }
 
   async #releaseAll(ids: readonly string[]): Promise<number> {

@@ -19,6 +19,7 @@ import type { SynchronizerContext } from './counter.ts';
 import { PermitAcquisition } from './permit-acquisition.ts';
 import { type AcquireOptions, PermitCalls, type TryAcquireOptions } from './permit-calls.ts';
 import { MOST_PERMITS, SemaphoreCounter, type SetPermitsOptions } from './semaphore-counter.ts';
+import { type Difference, type SemaphoreOptions, SetUp } from './set-up.ts';
 
 /** How to take permits for some work. */
 export interface WithPermitOptions extends AcquireOptions {
@@ -33,8 +34,7 @@ export interface WithPermitOptions extends AcquireOptions {
  *
  * @example
  * ```ts
- * const downloads = client.getSemaphore('downloads');
- * await downloads.trySetPermits(3);
+ * const downloads = client.getSemaphore('downloads', { permits: 3 });
  * await downloads.withPermit(async () => {
  *   console.log(await downloads.availablePermits()); // 2
  * });
@@ -44,16 +44,20 @@ export class Semaphore {
   readonly name: string;
   readonly #counter: SemaphoreCounter;
   readonly #calls: PermitCalls;
+  readonly #setUp: SetUp;
 
   /** @internal */
-  constructor(context: SynchronizerContext, name: string) {
+  constructor(context: SynchronizerContext, name: string, options?: SemaphoreOptions) {
+    const { permits } = checkOptions('semaphore', options);
     this.name = name;
     const counter = new SemaphoreCounter(context, 'semaphore', name);
     this.#counter = counter;
+    const setUp = new SetUp(counter, permits, (wanted) => this.#compare(wanted));
+    this.#setUp = setUp;
     this.#calls = new PermitCalls(
       context.runtime,
       MOST_PERMITS,
-      (count) => new PermitAcquisition(counter, count),
+      (count) => new PermitAcquisition(counter, setUp, count),
     );
   }
 
@@ -94,7 +98,9 @@ export class Semaphore {
   }
 
   /**
-   * Gives permits back, whichever client took them; a missing semaphore is created with them.
+   * Gives permits back, whichever client took them; a missing semaphore is created with them. With `{ permits }` it is
+   * created with that number when this client first uses it; if it vanishes later, its permits are gone too, and the
+   * next acquisition creates it anew.
    *
    * @throws OutcomeUnknownError when the server did not answer in time; the release is retried in the background and
    * takes effect once
@@ -104,6 +110,13 @@ export class Semaphore {
     const { context, requests, keys, wake } = this.#counter;
     context.runtime.assertOpen();
     if (count === 0) return;
+    if (this.#setUp.creates) {
+      await requests.owe('release', async (memory) => {
+        await this.#setUp.ensure();
+        await this.#releaseIfExists(count, memory);
+      });
+      return;
+    }
     const release = this.#counter.once(semaphoreRelease, keys, { count, ...wake });
     this.#counter.changed(await requests.owe('release', release));
   }
@@ -123,24 +136,26 @@ export class Semaphore {
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
-  addPermits(permits: number): Promise<void> {
-    return this.#counter.addPermits(permits);
+  async addPermits(permits: number): Promise<void> {
+    checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS);
+    await this.#setUp.ensure();
+    await this.#counter.addPermits(permits);
   }
 
   /** Takes all free permits and returns how many they were. */
   async drainPermits(): Promise<number> {
-    const { requests, keys } = this.#counter;
+    const { context, requests, keys } = this.#counter;
+    context.runtime.assertOpen();
+    await this.#setUp.ensure();
     const drain = this.#counter.once(semaphoreDrainPermits, keys, {});
     return (await requests.change('drain permits of', drain)).count;
   }
 
   /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
   async availablePermits(): Promise<number> {
-    const { context, requests, keys } = this.#counter;
-    const { count } = await requests.read('read the permits of', () =>
-      semaphoreAvailablePermits.run(context.wire.driver, keys, {}),
-    );
-    return count;
+    this.#counter.context.runtime.assertOpen();
+    await this.#setUp.ensure();
+    return this.#free();
   }
 
   /**
@@ -204,5 +219,21 @@ export class Semaphore {
     const reply = await release(memory);
     this.#counter.changed(reply);
     return reply.status === 'released';
+  }
+
+  async #free(): Promise<number> {
+    const { context, requests, keys } = this.#counter;
+    const { count } = await requests.read('ask for permits of', () =>
+      semaphoreAvailablePermits.run(context.wire.driver, keys, {}),
+    );
+    return count;
+  }
+
+  /** The server knows the free permits only: more than there should be at all are too many, fewer may be taken. */
+  async #compare(wanted: number): Promise<Difference | null> {
+    const free = await this.#free();
+    // Whoever begins with none uses releases as signals, and any number is right.
+    if (wanted === 0 || free <= wanted) return null;
+    return { actual: `at least ${free}`, remedy: 'addPermits(n) with the difference' };
   }
 }

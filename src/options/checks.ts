@@ -157,6 +157,8 @@ const CHECKS = {
     steal: boolean,
     signal: abortSignal,
   },
+  // Redisson reads a number of permits as a Java `int`.
+  semaphore: { permits: integer(0, 2 ** 31 - 1) },
   setPermits: { ttlMs: integer(1) },
   acquirePermits: { signal: abortSignal },
   tryAcquirePermits: { waitMs, signal: abortSignal },

@@ -327,10 +327,7 @@ const now = `local function nowMs()
 end
 `;
 
-const permits = `local function permitsLeft(permits)
-  return tonumber(redis.call('GET', permits) or '0')
-end
-local function addPermits(permits, count, publish, channel)
+const permits = `local function addPermits(permits, count, publish, channel)
   local total = redis.call('INCRBY', permits, count)
   if count > 0 and total > 0 then
     return announce(publish, channel, string.format('%.0f', total))
@@ -1815,21 +1812,23 @@ return reply
 `,
 });
 
-/** Takes permits under the given ids, all or none; otherwise says when the next taken permit expires. */
+/** Takes permits under the given ids, all or none; otherwise says when the next taken permit expires, or that there is no semaphore. */
 export const permitSemaphoreAcquire = defineScript<
   { permits: string; timeouts: string; ended: readonly string[] },
   { leaseMs: number; publish: string; channel: string; ids: readonly Buffer[] },
   | { status: 'taken' }
   | { status: 'short'; remainingMs: number }
+  | { status: 'missing' }
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: '668070d73558995cd444ccc4ae06df1996588f6f',
+  sha1: 'a78f0903fef698663216a7a1e0e298f655d97770',
   keys: [['permits', 'string'], ['timeouts', 'string'], ['ended', 'string...']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
   replies: {
     taken: [],
     short: [['remainingMs', 'integer']],
+    missing: [],
     ended: [],
   },
   source: now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
@@ -1879,6 +1878,9 @@ for _, key in ipairs(ended) do
   end
 end
 if freePermits(permits) < #ids then
+  if redis.call('EXISTS', permits) == 0 then
+    return { 'missing' }
+  end
   local first = redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')
   local comesBackAt = tonumber(first[2]) or PERMANENT
   if comesBackAt >= PERMANENT then
@@ -1908,7 +1910,7 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '99d8dbc3dd2bdcd923e2890102b0ae11a0c98efa',
+  sha1: '456feeb1dd5a30508e7ac20dd00ac62e9d09e5c6',
   keys: [['permits', 'string'], ['timeouts', 'string']],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -1938,7 +1940,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: 'e445534cfd451263ce996c9668f73495ab93268e',
+  sha1: 'ecc23c985bd4c65fdf278710f9b6569e3881f4dd',
   keys: [['permits', 'string'], ['timeouts', 'string']],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
@@ -1973,7 +1975,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: '510ffe3ac61f066441dbc5da2bdb2d1eb718532e',
+  sha1: '13ad111faf048ce130845c34c79493e23a1bc572',
   keys: [['permits', 'string'], ['timeouts', 'string'], ['ended', 'string']],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
@@ -2013,7 +2015,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: 'b65689e24766a93d3e81264cd423ea343f9f11dd',
+  sha1: '25a8e0e51fe8db5b9efd0cacc4878ec4dd8f4855',
   keys: [['permits', 'string'], ['timeouts', 'string'], ['answer', 'string'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['tombstoneMs', 'integer'], ['ids', 'bytes...']],
   replies: {
@@ -2069,7 +2071,7 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: '46526170a0b4d30b2c42e04219600a410fdbc97c',
+  sha1: '2a90652e69d8b9dfe3a6b881cb3cfe405557a943',
   keys: [['timeouts', 'string...']],
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
   replies: {
@@ -2109,7 +2111,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: '55d43926f6e7a628a5fc67afe6e4860cc0958929',
+  sha1: 'b6892d1295ec568474e8db65f140733b320839e3',
   keys: [['permits', 'string'], ['timeouts', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -2152,7 +2154,7 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: '41bf798940cbb34d55954728daf1366724112933',
+  sha1: 'd95704420884f83755837f01aa6180ad61480466',
   keys: [['permits', 'string'], ['timeouts', 'string'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['ids', 'bytes...']],
   replies: {
@@ -2191,7 +2193,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: '6210185a5173659f0e333326eb5736b25df177f0',
+  sha1: 'b0d827c5d70aeab6a3386e9c48d647545e3ac126',
   keys: [['permits', 'string'], ['timeouts', 'string'], ['answer', 'string']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
@@ -3291,24 +3293,26 @@ return { 'lost' }
 `,
 });
 
-/** Takes permits, or says that there are too few. */
+/** Takes permits, or says that there are too few, or no semaphore. */
 export const semaphoreAcquire = defineScript<
   { permits: string; answer: string },
   { count: number; takenMs: number; shortMs: number },
   | { status: 'taken' }
   | { status: 'short'; left: number }
+  | { status: 'missing' }
   | { status: 'undone' }
 >({
   name: 'semaphore/acquire',
-  sha1: 'aa12a38417c2724955c5d31fd9240aa4727b3ae0',
+  sha1: '0ca3fde431b6c97ffd68ca1a561ed3e876f2aaca',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['takenMs', 'ms'], ['shortMs', 'ms']],
   replies: {
     taken: [],
     short: [['left', 'integer']],
+    missing: [],
     undone: [],
   },
-  source: fullMemory + remember + announce + permits + `local permits, answer = KEYS[1], KEYS[2]
+  source: fullMemory + remember + `local permits, answer = KEYS[1], KEYS[2]
 local count, takenMs, shortMs = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 if count < 1 then
   return redis.error_reply('ERR the number of permits must be positive')
@@ -3323,11 +3327,15 @@ if before then
   end
   return before
 end
-local left = permitsLeft(permits)
+local value = redis.call('GET', permits)
+local left = tonumber(value or '0')
 if not left then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local reply = { 'short', left }
+if not value then
+  reply = { 'missing' }
+end
 local rememberMs = shortMs
 if left >= count then
   redis.call('DECRBY', permits, count)
@@ -3346,7 +3354,7 @@ export const semaphoreAddPermits = defineScript<
   | { status: 'added'; announced: number }
 >({
   name: 'semaphore/add-permits',
-  sha1: '9f788933a69d0eef1e1789353c0ec3f74006c42e',
+  sha1: '6950ef1427237a99613586675930eb80aaa9c67b',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3418,7 +3426,7 @@ export const semaphoreRelease = defineScript<
   | { status: 'released'; announced: number }
 >({
   name: 'semaphore/release',
-  sha1: 'de8789c082462769696399ab651fa0e822f24d7e',
+  sha1: '0f1df71a2e09cd6fa5f8908045c216006206a060',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3448,7 +3456,7 @@ export const semaphoreReleaseIfExists = defineScript<
   | { status: 'missing' }
 >({
   name: 'semaphore/release-if-exists',
-  sha1: '77ec25a86ad8f44c67a3c8a37c716ac8b8568917',
+  sha1: 'e9003516886d49c64311d8a3409a5bf31a7110bb',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3523,7 +3531,7 @@ export const semaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'semaphore/undo',
-  sha1: '1540b6d897b562bc48c57768c5429fa3f3bf4c74',
+  sha1: 'ae21f2711c3dd11f858959e034b1b8ff7dd0d07d',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {

@@ -1,5 +1,6 @@
 /**
- * The warnings that currently apply. Each is reported once; health checks list them again.
+ * The warnings about the server that currently apply. Each is reported once; health checks list them again. A warning
+ * about a name says nothing about the server: whoever finds it reports it once.
  */
 import type { ClientEvents, WarningCode } from '../events.ts';
 
@@ -16,7 +17,7 @@ export class Warnings {
 
   /** Returns whether the warning is new, and remembers it. */
   isNews(warning: ClientEvents['warning']): boolean {
-    if (PASSING.has(warning.code)) return true;
+    if (PASSING.has(warning.code) || warning.name !== undefined) return true;
     if (this.#standing.has(warning.code)) return false;
     this.#standing.set(warning.code, warning);
     return true;

@@ -11,6 +11,7 @@ import {
   permitSemaphoreUndo,
   permitSemaphoreUpdateLease,
   semaphoreAddPermits,
+  semaphoreTrySetPermits,
 } from '../../src/scripts/generated.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { spawnChild } from '../harness/child.ts';
@@ -85,6 +86,33 @@ describeWithProcess('reply lost after execution', () => {
       for (const { id } of [permit, ...permits]) {
         expect(await server.command('PTTL', `redisson_unlock_latch:{${name}}:${id}`)).toBeGreaterThan(50_000);
       }
+    });
+
+    it('of creating it: created once, and what is taken counts', async () => {
+      const { server, proxy, name, client } = await stage(way, 5);
+      await server.command('DEL', name);
+      const semaphore = client.getPermitExpirableSemaphore(name, { permits: 4 });
+      const swallowed = [
+        proxy.swallowReply(runs(permitSemaphoreAcquire)),
+        proxy.swallowReply(runs(semaphoreTrySetPermits)),
+      ];
+      const permits = await semaphore.acquireMany(3);
+      await Promise.all(swallowed);
+      expect(await stored(server, name)).toEqual([1, 3]);
+      for (const permit of permits) expect(await permit.release()).toBe(true);
+      expect(await stored(server, name)).toEqual([4, 0]);
+    });
+
+    it('of creating it, and the caller gives up: it is there, and nothing stays taken', async () => {
+      const { server, proxy, name, client } = await stage(way, 5);
+      await server.command('DEL', name);
+      const semaphore = client.getPermitExpirableSemaphore(name, { permits: 4 });
+      const create = runs(semaphoreTrySetPermits);
+      await givenUp(proxy, create, (signal) => semaphore.acquire({ signal }));
+      const undoing = seen(proxy, runs(permitSemaphoreUndo));
+      await proxy.heal();
+      await undoing;
+      await eventually(async () => expect(await stored(server, name)).toEqual([4, 0]));
     });
 
     it('of a release: the permit is returned once, and an owner that took it in between keeps it', async () => {

@@ -98,6 +98,41 @@ describeWithProcess('semaphore: the reply is lost after execution', () => {
       expect(await server.command('PTTL', name)).toBeGreaterThan(30_000);
     });
 
+    it('of creating it: it is created once, and what is taken counts', async () => {
+      const { server, proxy, name, client } = await stage(way, 5);
+      await server.command('DEL', name);
+      const semaphore = client.getSemaphore(name, { permits: 4 });
+      const swallowed = [
+        proxy.swallowReply(ACQUIRE),
+        proxy.swallowReply(runs(scripts.semaphoreTrySetPermits)),
+      ];
+      expect(await semaphore.tryAcquire(3)).toBe(true);
+      await Promise.all(swallowed);
+      expect(await freeOn(server, name)).toBe(1);
+      // It is gone, and the repeat of the attempt that found it gone is lost too.
+      await server.command('DEL', name);
+      const again = proxy.swallowReply(ACQUIRE, { count: 2 });
+      expect(await semaphore.tryAcquire()).toBe(true);
+      await again;
+      expect(await freeOn(server, name)).toBe(3);
+      const released = proxy.swallowReply(RELEASE_IF_EXISTS);
+      await semaphore.release();
+      await released;
+      expect(await freeOn(server, name)).toBe(4);
+    });
+
+    it('of creating it, and the caller gives up: it is there, and nothing is taken', async () => {
+      const { server, proxy, name, client } = await stage(way, 5);
+      await server.command('DEL', name);
+      const semaphore = client.getSemaphore(name, { permits: 4 });
+      await givenUp(proxy, runs(scripts.semaphoreTrySetPermits), (signal) =>
+        semaphore.acquire(3, { signal }),
+      );
+      await proxy.heal();
+      await undone(server, name, UNDONE);
+      expect(await freeOn(server, name)).toBe(4);
+    });
+
     it('of withPermit: its permits are returned once', async () => {
       const { server, proxy, name, semaphore } = await stage(way, 2);
       const swallowed = [proxy.swallowReply(ACQUIRE), proxy.swallowReply(RELEASE_IF_EXISTS)];

@@ -52,9 +52,9 @@ interface Case {
 
 const CASES: Case[] = [
   {
-    title: 'semaphore/acquire finds too few permits',
+    title: 'semaphore/acquire finds no semaphore',
     after: ['SET', 'key', 5],
-    refusal: { status: 'short', left: 0 },
+    refusal: { status: 'missing' },
     run: (driver) =>
       semaphoreAcquire.run(
         driver,

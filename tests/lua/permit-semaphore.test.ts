@@ -137,10 +137,18 @@ describe('permit-semaphore/acquire', () => {
     expect(await scoreOf(name, id)).toBe(PERMANENT);
   });
 
+  it('answers missing without a key, and creates none', async () => {
+    const name = newName();
+    expect(await acquire(name, [newId()])).toEqual({ status: 'missing' });
+    expect(await bench.exists(name)).toBe(false);
+    // Permits that a deleted semaphore left behind make no semaphore.
+    await plantPermit(name, 30_000);
+    expect(await acquire(name, [newId()])).toEqual({ status: 'missing' });
+    expect(await bench.exists(name)).toBe(false);
+  });
+
   it('reports no next expiry if no permit expires', async () => {
     const name = newName();
-    expect(await acquire(name, [newId()])).toEqual({ status: 'short', remainingMs: -1 });
-    expect(await bench.exists(name)).toBe(false);
     await bench.command('SET', name, '0');
     await plantPermit(name, Number.POSITIVE_INFINITY);
     expect(await acquire(name, [newId()])).toEqual({ status: 'short', remainingMs: -1 });

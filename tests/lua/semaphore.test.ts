@@ -124,9 +124,9 @@ describe('semaphore/acquire', () => {
     expect(await stored(name)).toBe('0');
   });
 
-  it('finds too few if there is no key, and creates none', async () => {
+  it('answers missing without a key, and creates none', async () => {
     const name = newName();
-    expect(await acquire(name, 'c:1')).toEqual({ status: 'short', left: 0 });
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'missing' });
     expect(await bench.exists(name)).toBe(false);
   });
 
@@ -146,13 +146,16 @@ describe('semaphore/acquire', () => {
     expectRunning(await bench.pttl(answerOf(name, 'c:1')), 400_000);
   });
 
-  it('having found too few, gives a later copy the same answer', async () => {
+  it('having found too few or no key, gives a later copy the same answer', async () => {
     const name = newName();
-    expect(await acquire(name, 'c:1')).toEqual({ status: 'short', left: 0 });
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'missing' });
+    await bench.command('SET', name, '0');
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'short', left: 0 });
     await bench.command('SET', name, '3');
-    expect(await acquire(name, 'c:1')).toEqual({ status: 'short', left: 0 });
+    expect(await acquire(name, 'c:1')).toEqual({ status: 'missing' });
+    expect(await acquire(name, 'c:2')).toEqual({ status: 'short', left: 0 });
     expect(await stored(name)).toBe('3');
-    expectRunning(await bench.pttl(answerOf(name, 'c:1')), 40_000);
+    for (const request of ['c:1', 'c:2']) expectRunning(await bench.pttl(answerOf(name, request)), 40_000);
   });
 
   it('keeps a TTL', async () => {

@@ -21,6 +21,8 @@ import {
 } from './support/waiters.ts';
 
 const PERMANENT = 922_337_203_685_477;
+/** The number with which some of the objects create the semaphore. */
+const CREATED = 2;
 /** Long enough never to end within a run. */
 const LONG_MS = 600_000;
 
@@ -33,6 +35,8 @@ interface Real {
   readonly raw: RawConnection;
   readonly name: string;
   readonly semaphores: readonly PermitExpirableSemaphore[];
+  /** Of the same name; these create it. */
+  readonly creators: readonly PermitExpirableSemaphore[];
   readonly waiters: Waiter<Permit[] | null>[];
   readonly handles: Map<string, Permit>;
 }
@@ -114,6 +118,23 @@ const STEPS = [
       const kind = leaseMs === Number.POSITIVE_INFINITY ? 'permanent' : 'timed';
       for (const permit of permits) hold(model, real, permit, kind);
     }),
+  ),
+  fc.tuple(who, few).map(([by, count]) =>
+    step(
+      `${by} creates it and tries to take ${count}`,
+      async (model, real) => {
+        model.free ??= CREATED;
+        const creator = real.creators[by] as PermitExpirableSemaphore;
+        const permits = await creator.tryAcquireMany(count, { leaseMs: LONG_MS });
+        expect(permits?.length ?? 0).toBe(model.free >= count ? count : 0);
+        for (const permit of permits ?? []) {
+          model.free -= 1;
+          hold(model, real, permit, 'timed');
+        }
+      },
+      // Waiters may be quicker than the caller that creates it for itself.
+      (model) => model.free !== null || model.waiters === 0,
+    ),
   ),
   fc.tuple(some, fc.boolean()).map(([index]) =>
     step(
@@ -242,9 +263,10 @@ describe('the permit-expirable semaphore and its model', () => {
       many: 60,
       begin: ({ raw, name, clients }) => {
         const semaphores = clients.map((each) => each.getPermitExpirableSemaphore(name));
+        const creators = clients.map((each) => each.getPermitExpirableSemaphore(name, { permits: CREATED }));
         return {
           model: { free: null, taken: new Map(), waiters: 0 },
-          real: { raw, name, semaphores, waiters: [], handles: new Map() },
+          real: { raw, name, semaphores, creators, waiters: [], handles: new Map() },
         };
       },
       end: async ({ raw, name, waiters, handles }) => {

@@ -11,15 +11,25 @@ import { eventually } from '../harness/wait.ts';
 import { agree, stepsWith, who } from './support/steps.ts';
 import { type ModelWithWaiters, sendAway, serve, type Waiter, waitingSteps } from './support/waiters.ts';
 
+/** The number with which some of the objects create the semaphore. */
+const CREATED = 3;
+
+interface Model extends ModelWithWaiters {
+  /** Which clients have met it through an object that creates it. */
+  met: boolean[];
+}
+
 interface Real {
   readonly raw: RawConnection;
   readonly name: string;
   readonly semaphores: readonly Semaphore[];
+  /** Of the same name; these create it. */
+  readonly creators: readonly Semaphore[];
   readonly waiters: Waiter<unknown>[];
 }
 
 /** Waits until every waiter that can be served is served, and compares. */
-async function check(model: ModelWithWaiters, real: Real): Promise<void> {
+async function check(model: Model, real: Real): Promise<void> {
   await eventually(async () => {
     const value = await real.raw.command('GET', real.name);
     serve(model, real.waiters, value === null ? null : Number(value));
@@ -28,6 +38,17 @@ async function check(model: ModelWithWaiters, real: Real): Promise<void> {
 
 const step = stepsWith(check);
 const ours = (real: Real, who: number) => real.semaphores[who] as Semaphore;
+
+const creator = (real: Real, who: number) => real.creators[who] as Semaphore;
+
+/** Waiters may be quicker than the caller that creates it for itself. */
+const isPredictable = (model: Model) => model.free !== null || model.waiters === 0;
+
+/** A client that has met it leaves it to acquisitions to create it again. */
+function meet(model: Model, by: number): void {
+  if (!model.met[by]) model.free ??= CREATED;
+  model.met[by] = true;
+}
 
 const few = fc.integer({ min: 1, max: 4 });
 
@@ -45,6 +66,36 @@ const STEPS = [
       if (fits) model.free = (model.free ?? 0) - count;
       expect(await ours(real, by).tryAcquire(count)).toBe(fits);
     }),
+  ),
+  fc.tuple(who, few).map(([by, count]) =>
+    step(
+      `${by} creates it and tries to take ${count}`,
+      async (model, real) => {
+        meet(model, by);
+        model.free ??= CREATED;
+        const fits = model.free >= count;
+        if (fits) model.free -= count;
+        expect(await creator(real, by).tryAcquire(count)).toBe(fits);
+      },
+      isPredictable,
+    ),
+  ),
+  fc.tuple(who, few).map(([by, count]) =>
+    step(`${by} creates it and gives ${count}`, async (model, real) => {
+      meet(model, by);
+      if (model.free !== null) model.free += count;
+      await creator(real, by).release(count);
+    }),
+  ),
+  who.map((by) =>
+    step(
+      `${by} creates it and looks`,
+      async (model, real) => {
+        meet(model, by);
+        expect(await creator(real, by).availablePermits()).toBe(model.free ?? 0);
+      },
+      isPredictable,
+    ),
   ),
   fc.tuple(who, few).map(([by, count]) =>
     step(`${by} gives ${count}`, async (model, real) => {
@@ -100,7 +151,7 @@ const STEPS = [
       await raw.command('DEL', name);
     }),
   ),
-  ...waitingSteps<unknown, ModelWithWaiters, Real>(step, few, (real, by, count, { waitMs, signal }) =>
+  ...waitingSteps<unknown, Model, Real>(step, few, (real, by, count, { waitMs, signal }) =>
     waitMs === undefined
       ? ours(real, by).acquire(count, { signal })
       : ours(real, by).tryAcquire(count, { waitMs, signal }),
@@ -109,13 +160,19 @@ const STEPS = [
 
 describe('the semaphore and its model', () => {
   it('agree', () =>
-    agree<ModelWithWaiters, Real>({
+    agree<Model, Real>({
       steps: STEPS,
       maxCommands: 30,
       many: 60,
       begin: ({ raw, name, clients }) => ({
-        model: { free: null, waiters: 0 },
-        real: { raw, name, semaphores: clients.map((each) => each.getSemaphore(name)), waiters: [] },
+        model: { free: null, waiters: 0, met: [false, false] },
+        real: {
+          raw,
+          name,
+          semaphores: clients.map((each) => each.getSemaphore(name)),
+          creators: clients.map((each) => each.getSemaphore(name, { permits: CREATED })),
+          waiters: [],
+        },
       }),
       end: async ({ raw, name, waiters }) => {
         sendAway(waiters);
