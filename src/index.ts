@@ -3,7 +3,12 @@
  */
 export { Holdfast } from './client.ts';
 export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
-export type { Permit, PermitOptions, TryPermitOptions } from './counters/permit.ts';
+export type {
+  Permit,
+  PermitOptions,
+  TryPermitOptions,
+  WithExpirablePermitOptions,
+} from './counters/permit.ts';
 export type { AcquireOptions, TryAcquireOptions } from './counters/permit-calls.ts';
 export type { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';

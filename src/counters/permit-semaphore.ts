@@ -4,7 +4,7 @@
  * A permit that is not given back becomes free when its lease ends. `expiring-permit-acquisition.ts` acquires
  * permits; `permit.ts` keeps a permit while it is held.
  */
-import { NotHeldError, OutcomeUnknownError } from '../errors.ts';
+import { AcquireTimeoutError, NotHeldError, OptionError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
 import type { Grant } from '../runtime/lease.ts';
 import {
@@ -21,8 +21,10 @@ import {
   type Permit,
   type PermitOptions,
   type TryPermitOptions,
+  type WithExpirablePermitOptions,
 } from './permit.ts';
 import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
+import { runWithPermit } from './run-with-permit.ts';
 import { MOST_PERMITS, SemaphoreCounter } from './semaphore-counter.ts';
 import { type SemaphoreOptions, SetUp } from './set-up.ts';
 
@@ -100,6 +102,33 @@ export class PermitExpirableSemaphore {
     const count = checkCount(permits, 'permits', 1, MOST_AT_ONCE);
     const { waitMs = 0, ...wish } = checkOptions('tryTakePermit', options);
     return this.#take(count, waitMs, wish);
+  }
+
+  /**
+   * Takes a permit, runs the work, and gives the permit back, however the work ends. An error of the work is rethrown.
+   * If the permit is lost meanwhile, `permit.signal` aborts, and the call rejects with `LeaseLostError`.
+   *
+   * @example
+   * ```ts
+   * const renderers = client.getPermitExpirableSemaphore('renderers', { permits: 2 });
+   * const pages = await renderers.withPermit(async ({ signal }) => {
+   *   signal.throwIfAborted(); // or hand it to fetch and the like
+   *   return 42;
+   * });
+   * console.log(pages, await renderers.availablePermits()); // 42 2
+   * ```
+   *
+   * @throws AcquireTimeoutError after `waitMs`
+   */
+  async withPermit<T>(
+    work: (permit: Permit) => T | Promise<T>,
+    options?: WithExpirablePermitOptions,
+  ): Promise<T> {
+    const { waitMs, ...wish } = checkOptions('withExpirablePermit', options);
+    if (typeof work !== 'function') throw new OptionError('withPermit needs a function to run');
+    const permits = await this.#take(1, waitMs ?? Number.POSITIVE_INFINITY, wish);
+    if (permits === null) throw new AcquireTimeoutError(this.name, waitMs ?? 0);
+    return runWithPermit(permits[0] as Permit, work, this.#counter.context.runtime.report);
   }
 
   /**

@@ -27,6 +27,16 @@ export interface TryPermitOptions extends PermitOptions {
   waitMs?: number | undefined;
 }
 
+/** How to take a permit for some work. */
+export interface WithExpirablePermitOptions {
+  /** How long to wait at most, then `AcquireTimeoutError`; default: no limit. */
+  waitMs?: number | undefined;
+  /** The permit expires after this time, done or not. Left out, the watchdog keeps it while the work runs. */
+  leaseMs?: number | undefined;
+  /** Stops the waiting; the call rejects with the signal's reason and takes nothing. */
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * A permit of a permit-expirable semaphore, as `acquire()` returns it.
  *

@@ -165,6 +165,7 @@ const CHECKS = {
   withPermit: { permits: integer(1), waitMs, signal: abortSignal },
   takePermit: { leaseMs: lasting, signal: abortSignal },
   tryTakePermit: { waitMs, leaseMs: lasting, signal: abortSignal },
+  withExpirablePermit: { waitMs, leaseMs, signal: abortSignal },
   awaitLatch: { waitMs, signal: abortSignal },
   rate: {
     mode: only(['overall', 'perClient'] as const, "'overall' or 'perClient'"),
