@@ -9,7 +9,9 @@ import type { Driver } from './drivers/driver.ts';
 import { ClosedError } from './errors.ts';
 import type { ClientEvents, Report, Reported } from './events.ts';
 import type { Description, InspectOptions, ListOptions } from './inspect/description.ts';
-import { checkName, checkOptions } from './options/checks.ts';
+import type { Hold } from './locks/hold.ts';
+import type { Lock, WithLockOptions } from './locks/lock.ts';
+import { checkName, checkNames, checkOptions } from './options/checks.ts';
 import type { ClientOptions } from './options/client-options.ts';
 import { checkSettings, type Settings } from './options/settings.ts';
 import { checkTarget, type Target } from './options/target.ts';
@@ -146,6 +148,35 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     const settings = checkSettings(options);
     const connectionName = connectionNameOf(settings.label);
     return new Holdfast({ driver: detectDriver(redisClient, connectionName), settings, connectionName });
+  }
+
+  /**
+   * Runs work while holding the locks of all these names, the locks of `getLock`, taken as one multi lock. Every caller
+   * takes them in the same order, whatever the order of the names: two callers cannot deadlock. A name that is given
+   * twice counts once.
+   *
+   * @example
+   * ```ts
+   * await client.withLocks(['account:7', 'account:3'], async (hold) => {
+   *   console.log(hold.name); // account:3 + account:7
+   * });
+   * ```
+   *
+   * @throws OptionError for an empty list, before anything is sent; otherwise what `withLock` throws
+   */
+  async withLocks<T>(
+    names: readonly string[],
+    work: (hold: Hold) => T | Promise<T>,
+    options?: WithLockOptions,
+  ): Promise<T> {
+    // Two names may be mapped to one key: that is one lock.
+    const locks = new Map<string, Lock>();
+    const { rawName } = this.wiring.wire();
+    for (const name of checkNames(names)) {
+      const key = rawName(name);
+      if (!locks.has(key)) locks.set(key, this.getLock(name));
+    }
+    return this.getMultiLock(...locks.values()).withLock(work, options);
   }
 
   /**

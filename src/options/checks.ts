@@ -236,6 +236,17 @@ export function checkName(name: unknown): string {
 }
 
 /**
+ * Checks a list of names: at least one.
+ *
+ * @throws OptionError
+ */
+export function checkNames(names: unknown): string[] {
+  if (!Array.isArray(names)) throw new OptionError(`The names must be an array, not ${show(names)}`);
+  if (names.length === 0) throw new OptionError('There must be at least one name');
+  return Array.from(names, checkName);
+}
+
+/**
  * In a Cluster, refuses a key whose derived keys would be in other slots: no script could reach all of them.
  *
  * @throws OptionError
