@@ -11,7 +11,7 @@ export type {
 } from './counters/permit.ts';
 export type { AcquireOptions, TryAcquireOptions } from './counters/permit-calls.ts';
 export type { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
-export type { RateConfig, RateLimiter, RateOptions } from './counters/rate-limiter.ts';
+export type { RateConfig, RateLimiter, RateOptions, RateTaken } from './counters/rate-limiter.ts';
 export type { Semaphore, WithPermitOptions } from './counters/semaphore.ts';
 export type { SetPermitsOptions } from './counters/semaphore-counter.ts';
 export type { SemaphoreOptions } from './counters/set-up.ts';

@@ -1,4 +1,4 @@
---- Takes permits, or says after which time there will be enough if no other client takes them.
+--- Takes permits, or says after which time there will be enough if no other client takes them; and how many are left.
 ---
 --- The random bytes of an entry identify the request: a repeat finds its entry, while that counts, and takes no more. A
 --- request that was undone takes nothing any more. A request whose copy may be on its way leaves a marker, because the
@@ -13,7 +13,7 @@
 --- @arg count           integer
 --- @arg id              bytes    16 random bytes
 --- @arg rememberMs      integer  how long to remember the grant; 0 when no copy can be on its way
---- @returns { 'granted' } | { 'short', waitMs } | { 'excess', rate } | { 'unset' } | { 'undone' }
+--- @returns { 'granted', left } | { 'short', waitMs, left } | { 'excess', rate } | { 'unset' } | { 'undone' }
 --- @include lib/full-memory
 --- @include lib/rate-limit
 --- @include lib/rate-window
@@ -24,10 +24,10 @@ local before = redis.call('GET', answer)
 if before == 'undone' then
   return { 'undone' }
 end
-if before then
-  return { 'granted' }
-end
 local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+if before then
+  return { 'granted', limit and math.max(0, (lookAt(limit, limit.rate))) or 0 }
+end
 if not limit then
   return { 'unset' }
 end
@@ -37,7 +37,10 @@ end
 
 local entry = entryOf(id, count)
 local grantedBefore = redis.call('ZSCORE', limit.history, entry)
-if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
+local remaining
+if grantedBefore and tonumber(grantedBefore) > limit.horizon then
+  remaining = lookAt(limit, limit.rate)
+else
   local left, used, expiredCount = lookAt(limit, count)
   tidy(limit, expiredCount)
   if left < count then
@@ -50,15 +53,16 @@ if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
     if left < count then
       storeLeft(limit, left)
       keepAlive(config, limit)
-      return { 'short', at - limit.horizon }
+      return { 'short', at - limit.horizon, math.max(0, left) }
     end
   end
   redis.call('ZADD', limit.history, whole(limit.now), entry)
-  storeLeft(limit, left - count)
+  remaining = left - count
+  storeLeft(limit, remaining)
   keepAlive(config, limit)
 end
 if rememberMs > 0 then
   ignoreFullMemory(answer)
   redis.call('SET', answer, 'granted', 'PX', whole(rememberMs))
 end
-return { 'granted' }
+return { 'granted', math.max(0, remaining) }

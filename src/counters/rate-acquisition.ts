@@ -53,11 +53,22 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
   readonly #id = randomBytes(16);
   readonly #answer: string;
   #waitMs = 0;
+  #remaining = 0;
 
   constructor(counter: RateCounter, count: number) {
     super(counter.context.runtime, counter, count);
     this.#counter = counter;
     this.#answer = endedKey(counter.key, this.#id.toString('hex'));
+  }
+
+  /** When there will be enough permits, counted from the last refusal. */
+  get waitMs(): number {
+    return this.#waitMs;
+  }
+
+  /** How many permits the last answer left. */
+  get remaining(): number {
+    return this.#remaining;
   }
 
   protected get waiting(): Waiting {
@@ -73,6 +84,7 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
   protected busyMs(answer: Answer): number | undefined {
     if (answer.status !== 'short') return undefined;
     this.#waitMs = answer.waitMs;
+    this.#remaining = answer.left;
     return answer.waitMs;
   }
 
@@ -89,6 +101,7 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
       case 'undone':
         return this.repeated();
       default:
+        this.#remaining = answer.left;
         return true;
     }
   }

@@ -37,6 +37,16 @@ export interface RateConfig extends RateOptions {
   keepAliveMs: number;
 }
 
+/** The answer to one request for permits. */
+export interface RateTaken {
+  /** Whether the permits were taken. */
+  readonly granted: boolean;
+  /** How many permits are left now. */
+  readonly remaining: number;
+  /** In how many ms there will be enough, if no other caller takes them; 0 when granted. */
+  readonly retryAfterMs: number;
+}
+
 /**
  * A limit on how often something is done, shared by processes and machines, made by
  * `client.getRateLimiter(name)`.
@@ -116,6 +126,34 @@ export class RateLimiter {
    */
   tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
     return this.#calls.tryAcquire(permits, options);
+  }
+
+  /**
+   * Asks for permits once, as `tryAcquire` does, and answers what is left, or when to come back: what an HTTP server
+   * tells with 429. The server computes it on its own clock, together with the grant.
+   *
+   * @example
+   * ```ts
+   * const searches = client.getRateLimiter('searches');
+   * await searches.trySetRate({ mode: 'overall', rate: 2, intervalMs: 60_000 });
+   * console.log(await searches.take()); // { granted: true, remaining: 1, retryAfterMs: 0 }
+   * const { granted, remaining, retryAfterMs } = await searches.take(2);
+   * console.log(granted, remaining, retryAfterMs > 59_000); // false 1 true
+   * ```
+   *
+   * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
+   */
+  async take(permits = 1): Promise<RateTaken> {
+    const count = checkCount(permits, 'permits', 1, MOST_PERMITS);
+    const acquisition = new RateAcquisition(this.#counter, count);
+    const result = await acquisition.take({ waitMs: 0, signal: undefined });
+    if (result instanceof Error) throw result;
+    const granted = result !== null;
+    return {
+      granted,
+      remaining: acquisition.remaining,
+      retryAfterMs: granted ? 0 : acquisition.waitMs,
+    };
   }
 
   /**

@@ -2224,23 +2224,23 @@ return reply
 `,
 });
 
-/** Takes permits, or says after which time there will be enough if no other client takes them. */
+/** Takes permits, or says after which time there will be enough if no other client takes them; and how many are left. */
 export const rateLimiterAcquire = defineScript<
   { config: string; overallValue: string; overallHistory: string; clientValue: string; clientHistory: string; answer: string },
   { count: number; id: Buffer; rememberMs: number },
-  | { status: 'granted' }
-  | { status: 'short'; waitMs: number }
+  | { status: 'granted'; left: number }
+  | { status: 'short'; waitMs: number; left: number }
   | { status: 'excess'; rate: number }
   | { status: 'unset' }
   | { status: 'undone' }
 >({
   name: 'rate-limiter/acquire',
-  sha1: 'a43cfbe633f0766d7b94eceffb1abe14f434dd68',
+  sha1: '3933c0185ea627a7c942f869e1a08cd4d1a8a10c',
   keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
-    granted: [],
-    short: [['waitMs', 'integer']],
+    granted: [['left', 'integer']],
+    short: [['waitMs', 'integer'], ['left', 'integer']],
     excess: [['rate', 'integer']],
     unset: [],
     undone: [],
@@ -2254,10 +2254,10 @@ local before = redis.call('GET', answer)
 if before == 'undone' then
   return { 'undone' }
 end
-if before then
-  return { 'granted' }
-end
 local limit = readLimit(config, overallValue, overallHistory, clientValue, clientHistory)
+if before then
+  return { 'granted', limit and math.max(0, (lookAt(limit, limit.rate))) or 0 }
+end
 if not limit then
   return { 'unset' }
 end
@@ -2266,7 +2266,10 @@ if count > limit.rate then
 end
 local entry = entryOf(id, count)
 local grantedBefore = redis.call('ZSCORE', limit.history, entry)
-if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
+local remaining
+if grantedBefore and tonumber(grantedBefore) > limit.horizon then
+  remaining = lookAt(limit, limit.rate)
+else
   local left, used, expiredCount = lookAt(limit, count)
   tidy(limit, expiredCount)
   if left < count then
@@ -2278,18 +2281,19 @@ if not grantedBefore or tonumber(grantedBefore) <= limit.horizon then
     if left < count then
       storeLeft(limit, left)
       keepAlive(config, limit)
-      return { 'short', at - limit.horizon }
+      return { 'short', at - limit.horizon, math.max(0, left) }
     end
   end
   redis.call('ZADD', limit.history, whole(limit.now), entry)
-  storeLeft(limit, left - count)
+  remaining = left - count
+  storeLeft(limit, remaining)
   keepAlive(config, limit)
 end
 if rememberMs > 0 then
   ignoreFullMemory(answer)
   redis.call('SET', answer, 'granted', 'PX', whole(rememberMs))
 end
-return { 'granted' }
+return { 'granted', math.max(0, remaining) }
 `,
 });
 

@@ -82,10 +82,19 @@ describeWithProcess('rate limiter: the reply is lost after execution', () => {
       expect(await leftOn(server, name)).toBe(4);
       expect(await grantedOn(server, name)).toEqual([2, 3]);
 
+      const asked = proxy.swallowReply(ACQUIRE);
+      expect(await limiter.take(1)).toEqual({ granted: true, remaining: 3, retryAfterMs: 0 });
+      await asked;
+      expect(await leftOn(server, name)).toBe(3);
+      const refused = proxy.swallowReply(ACQUIRE);
+      expect(await limiter.take(4)).toMatchObject({ granted: false, remaining: 3 });
+      await refused;
+      expect(await leftOn(server, name)).toBe(3);
+
       const released = proxy.swallowReply(RELEASE);
       await limiter.release(2);
       await released;
-      expect(await leftOn(server, name)).toBe(6);
+      expect(await leftOn(server, name)).toBe(5);
     });
 
     it('of setting the rate: the rate is set once, and the call gets its first answer', async () => {

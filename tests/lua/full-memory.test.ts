@@ -171,8 +171,8 @@ describeWithProcess('a refusal on a server without memory to spare', () => {
     await raw.command('CONFIG', 'SET', 'maxmemory', '0');
     const acquire = (rememberMs: number) =>
       rateLimiterAcquire.run(driver, rateKeys, { count: 1, id: permit, rememberMs });
-    expect(await acquire(0)).toEqual({ status: 'granted' });
+    expect(await acquire(0)).toEqual({ status: 'granted', left: 4 });
     await raw.command('CONFIG', 'SET', 'maxmemory', '1');
-    expect(await acquire(40_000)).toEqual({ status: 'granted' });
+    expect(await acquire(40_000)).toEqual({ status: 'granted', left: 4 });
   });
 });

@@ -214,7 +214,7 @@ describe('rate-limiter/acquire', () => {
     const name = newName();
     await trySet(name, 'a', { rate: 1_000 });
     const before = await serverTime(bench.connection);
-    expect(await acquire(name, 'b', 258)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 258)).toEqual({ status: 'granted', left: 742 });
     const after = await serverTime(bench.connection);
     expect(await stored(name)).toBe('742');
     expect(await bench.command('ZCARD', historyKey(name))).toBe(1);
@@ -230,7 +230,7 @@ describe('rate-limiter/acquire', () => {
   it('takes the largest number that an entry can hold', async () => {
     const name = newName();
     await trySet(name, 'a', { rate: 2 ** 32 });
-    expect(await acquire(name, 'b', 2 ** 32 - 1)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 2 ** 32 - 1)).toEqual({ status: 'granted', left: 1 });
     const member = Buffer.concat([Buffer.from([0x10]), idOf('b'), Buffer.alloc(4, 0xff)]);
     expect(await bench.command('ZSCORE', historyKey(name), member)).not.toBeNull();
     expect(await available(name)).toEqual({ status: 'permits', count: 1 });
@@ -255,7 +255,7 @@ describe('rate-limiter/acquire', () => {
       [1, 30_000],
       [2, 10_000],
     ]);
-    expect(await acquire(name, 'a')).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'a')).toEqual({ status: 'granted', left: 2 });
     expect(await stored(name)).toBe('2');
     expect((await granted(name)).map(({ permits }) => permits)).toEqual([2, 1]);
   });
@@ -288,7 +288,7 @@ describe('rate-limiter/acquire', () => {
     const entries = Array.from({ length: 300 }, (_, i) => [1, 500_000 + i] as const);
     const name = await planted({ rate: 300, intervalMs: 1_000_000 }, 0, [[4, 2_000_000], ...entries]);
     // 4 came back, though only 300 of 300 were granted: that cannot be, and is added up when it would matter.
-    expect(await acquire(name, 'a', 4)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'a', 4)).toEqual({ status: 'granted', left: 0 });
     expect(await stored(name)).toBe('0');
 
     const over = await planted({ rate: 300, intervalMs: 1_000_000 }, 298, [[4, 2_000_000], ...entries]);
@@ -314,7 +314,7 @@ describe('rate-limiter/acquire', () => {
     expect(since317).toHaveLength(13);
     await bench.command('ZADD', historyKey(name), now - 40_000, since317, now - 10_000, since3164);
     await bench.command('ZADD', historyKey(name), now - 9_000, entryOf(3));
-    expect(await acquire(name, 'a', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'a', 2)).toEqual({ status: 'granted', left: 0 });
     expect(await stored(name)).toBe('0');
     expectWait(await acquire(name, 'b'), 20_000);
   });
@@ -337,10 +337,10 @@ describe('rate-limiter/acquire', () => {
     const name = newName();
     await trySet(name, 'a');
     await acquire(name, 'b', 2);
-    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted', left: 1 });
     expect(await stored(name)).toBe('1');
     expect(await bench.exists(answerOf(name, 'b'))).toBe(false);
-    expect(await acquire(name, 'b', 2, 40_000)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 2, 40_000)).toEqual({ status: 'granted', left: 1 });
     expectRunning(await bench.pttl(answerOf(name, 'b')), 40_000);
     expect(await stored(name)).toBe('1');
   });
@@ -349,7 +349,7 @@ describe('rate-limiter/acquire', () => {
     const name = await planted({ intervalMs: 30_000 }, 1, []);
     const now = await serverTime(bench.connection);
     await bench.command('ZADD', historyKey(name), now - 40_000, entryOf(2, idOf('a')));
-    expect(await acquire(name, 'a', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'a', 2)).toEqual({ status: 'granted', left: 1 });
     expect(await stored(name)).toBe('1');
     const [entry, ...more] = await granted(name);
     expect(entry?.score).toBeGreaterThanOrEqual(now);
@@ -361,13 +361,13 @@ describe('rate-limiter/acquire', () => {
     await trySet(name, 'a');
     await acquire(name, 'b', 2, 40_000);
     await bench.command('DEL', leftKey(name), historyKey(name));
-    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted', left: 3 });
     expect(await available(name)).toEqual({ status: 'permits', count: 3 });
   });
 
   it('copies that found too few take once when there are enough', async () => {
     const name = await planted({ intervalMs: 60_000 }, 0, [[3, 10_000]]);
-    expect(await acquire(name, 'a')).toMatchObject({ status: 'short' });
+    expect(await acquire(name, 'a')).toMatchObject({ status: 'short', left: 0 });
     await bench.command('DEL', historyKey(name));
     await acquire(name, 'a');
     await acquire(name, 'a');
@@ -379,15 +379,15 @@ describe('rate-limiter: impossible states', () => {
   it('too few with an empty history: the history was lost, and there are as many as the rate', async () => {
     const name = await planted({ rate: 3 }, 0, []);
     expect(await available(name)).toEqual({ status: 'permits', count: 3 });
-    expect(await acquire(name, 'a', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'a', 2)).toEqual({ status: 'granted', left: 1 });
     expect(await stored(name)).toBe('1');
   });
 
   it('fewer than the history leaves: as many as the history leaves', async () => {
     const name = await planted({ rate: 10 }, 0, [[4, 10_000]]);
-    expect(await acquire(name, 'a', 7)).toMatchObject({ status: 'short' });
+    expect(await acquire(name, 'a', 7)).toMatchObject({ status: 'short', left: 6 });
     expect(await stored(name)).toBe('6');
-    expect(await acquire(name, 'b', 6)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 6)).toEqual({ status: 'granted', left: 0 });
     expect(await stored(name)).toBe('0');
   });
 
@@ -396,15 +396,15 @@ describe('rate-limiter: impossible states', () => {
       [3, 10_000],
       [2, 40_000],
     ]);
-    expect(await acquire(name, 'a', 3)).toMatchObject({ status: 'short' });
+    expect(await acquire(name, 'a', 3)).toMatchObject({ status: 'short', left: 2 });
     expect(await stored(name)).toBe('2');
   });
 
   it('more than the rate: as many as the history leaves', async () => {
     const name = await planted({ rate: 5 }, 50, [[3, 10_000]]);
     expect(await available(name)).toEqual({ status: 'permits', count: 2 });
-    expect(await acquire(name, 'a', 3)).toMatchObject({ status: 'short' });
-    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'a', 3)).toMatchObject({ status: 'short', left: 2 });
+    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted', left: 0 });
   });
 
   it('an entry from far in the future counts from now on, and blocks no caller for longer than the interval', async () => {
@@ -548,9 +548,9 @@ describe('rate-limiter/release', () => {
     await acquire(name, 'b', 2);
     await acquire(name, 'c', 1, 40_000);
     await release(name, 'd', 3);
-    expect(await acquire(name, 'c', 1)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'c', 1)).toEqual({ status: 'granted', left: 3 });
     expect(await stored(name)).toBe('3');
-    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'b', 2)).toEqual({ status: 'granted', left: 1 });
     expect(await stored(name)).toBe('1');
   });
 
@@ -570,8 +570,8 @@ describe('rate-limiter/release', () => {
     // Two were taken and given back, and their time is over.
     const idle = await planted(interval, 3, [[2, 40_000]]);
     expect(await available(idle)).toEqual({ status: 'permits', count: 3 });
-    expect(await acquire(idle, 'a', 3)).toEqual({ status: 'granted' });
-    expect(await acquire(idle, 'b', 1)).toMatchObject({ status: 'short' });
+    expect(await acquire(idle, 'a', 3)).toEqual({ status: 'granted', left: 0 });
+    expect(await acquire(idle, 'b', 1)).toMatchObject({ status: 'short', left: 0 });
 
     // And three were taken after that.
     const busy = await planted(interval, 0, [
@@ -590,7 +590,9 @@ describe('rate-limiter/release', () => {
     await take(0, 100);
     await bench.command('EVAL', AGE, 1, historyKey(name), 300_000);
     await release(name, 'given back', 100);
-    for (const reply of await take(100, 300)) expect(reply).toEqual({ status: 'granted' });
+    for (const [i, reply] of (await take(100, 300)).entries()) {
+      expect(reply).toEqual({ status: 'granted', left: 199 - i });
+    }
     // The time of the first hundred is over.
     await bench.command('EVAL', AGE, 1, historyKey(name), 300_000);
     expect(await available(name)).toEqual({ status: 'permits', count: 0 });
@@ -606,7 +608,7 @@ describe('rate-limiter/release', () => {
     ]);
     expectWait(await acquire(name, 'a', 3), 40_000);
     expectWait(await acquire(name, 'b', 4), 70_000);
-    expect(await acquire(name, 'c', 2)).toEqual({ status: 'granted' });
+    expect(await acquire(name, 'c', 2)).toEqual({ status: 'granted', left: 0 });
   });
 });
 

@@ -115,6 +115,22 @@ const STEPS = [
       else expect(await taking()).toBe(take(model, by, permits));
     }),
   ),
+  fc.tuple(who, fc.integer({ min: 1, max: 9 })).map(([by, permits]) =>
+    step(`${by} asks for ${permits} and for what is left`, async (model, real) => {
+      const { isDamaged } = countOf(model, by);
+      const asking = ours(real, by).take(permits);
+      if (permits > model.rate) {
+        expect(await rejection(asking)).toBeInstanceOf(OptionError);
+        return;
+      }
+      const granted = take(model, by, permits);
+      const { remaining, retryAfterMs, ...answer } = await asking;
+      expect(answer).toEqual({ granted });
+      expect(retryAfterMs > 0).toBe(!granted);
+      // Nobody adds a damaged history up while there is enough.
+      if (!isDamaged) expect(remaining).toBe(Math.max(0, leftOf(model, by)));
+    }),
+  ),
   fc.tuple(who, few).map(([by, permits]) =>
     step(`${by} gives back ${permits}`, async (model, real) => {
       await ours(real, by).release(permits);
