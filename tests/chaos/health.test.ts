@@ -110,7 +110,7 @@ describeWithProcess('health', () => {
     await eventually(() => expect(atRisk).toHaveLength(1));
     expect(await client.health()).toMatchObject({
       status: 'degraded',
-      problems: [{ code: 'HOLDFAST_AT_RISK', message: expect.stringContaining('1 at risk') }],
+      problems: [{ code: 'HOLDFAST_AT_RISK', message: expect.stringContaining('1 hold is at risk') }],
     });
     await server.command('ACL', 'SETUSER', 'limited', '~*');
     await eventually(async () => expect((await client.health()).status).toBe('ok'));

@@ -45,7 +45,7 @@ describeWithProcess('a server that cannot keep locks', () => {
     const { disguise } = await oldServer();
     await expect(join('Holdfast.connect', disguise)).rejects.toMatchObject({
       code: 'ERR_DRIVER',
-      message: expect.stringMatching(/is Redis 0*5\..*; 6\.0\.6 is the oldest that will do/),
+      message: expect.stringMatching(/is Redis 0*5\..*; holdfast needs 6\.0\.6 or newer/),
     });
   });
 
@@ -107,9 +107,19 @@ describeWithProcess('a server that cannot keep locks', () => {
 
 describeWithProcess('a required feature that is not available', () => {
   it.each([
-    ['the guard without INFO', { guard: true }, '-info', /The guard was asked for.*INFO/],
-    ['two replicas without WAIT', { replicas: 2 }, '-wait', /Acknowledgements.*WAIT.*no permissions/],
-    ['a majority without INFO', { replicas: 'majority' }, '-info', /Acknowledgements.*INFO/],
+    ['the guard without INFO', { guard: true }, '-info', /The guard is on, but cannot work here.*INFO/],
+    [
+      'two replicas without WAIT',
+      { replicas: 2 },
+      '-wait',
+      /Replica acknowledgements are required.*WAIT.*no permissions/,
+    ],
+    [
+      'a majority without INFO',
+      { replicas: 'majority' },
+      '-info',
+      /Replica acknowledgements are required.*INFO/,
+    ],
   ] as const)('makes connecting fail: %s', async (_title, options, rule, message) => {
     const server = await ownServer();
     const connecting = join('Holdfast.connect', await limited(server, rule), options);
@@ -438,7 +448,7 @@ describeWithProcess('findings', () => {
       expect(warning).toMatchObject([
         {
           code: 'HOLDFAST_FEW_REPLICAS',
-          message: expect.stringMatching(/^2 replicas have to.* 1 are connected/),
+          message: expect.stringMatching(/ 2 replicas must acknowledge it, and only 1 of the connected/),
         },
       ]);
     });
@@ -467,7 +477,7 @@ describeWithProcess('findings', () => {
     expect(warning).toMatchObject([
       {
         code: 'HOLDFAST_CLOCK_SKEW',
-        message: expect.stringMatching(/the server is 3[56]\d\d s behind ours/),
+        message: expect.stringMatching(/the server is 3[56]\d\d s behind the clock of this machine/),
       },
     ]);
   });

@@ -235,7 +235,9 @@ describeWithProcess('the reported acknowledgements match the behaviour', () => {
     await kill(replicas[0] as TestReplica, primary, 1);
     await kill(replicas[1] as TestReplica, primary, 0);
     await expect(grant(client)).rejects.toMatchObject(refused(0, 1));
-    const problems = [{ code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('0 are connected') }];
+    const problems = [
+      { code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('only 0 of the connected replicas') },
+    ];
     expect(await client.health()).toMatchObject({ status: 'degraded', problems });
     expect(warning).toMatchObject(problems);
     expect((await client.capabilities()).replicas).toMatchObject({

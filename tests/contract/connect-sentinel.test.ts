@@ -44,7 +44,7 @@ describe('connecting through Sentinels that cannot help', () => {
     const error = await failure(open({ sentinels, name: 'orders', sentinelPassword: 'secret' }));
     expect(error).toBeInstanceOf(DriverError);
     expect(error.message).toBe(
-      `Cannot connect to orders by the Sentinels at 127.0.0.1:${one}, 127.0.0.1:${two}: ` +
+      `Cannot connect to the primary "orders" through the Sentinels at 127.0.0.1:${one}, 127.0.0.1:${two}: ` +
         `connect ECONNREFUSED 127.0.0.1:${one}`,
     );
     expect(classify(error)).toBe('transient');

@@ -85,7 +85,7 @@ describeWithProcess('a stage', () => {
     });
     await once(stranger, 'listening');
     await expect(stage.heal()).rejects.toThrow(
-      /stage "one" does not heal, waiting for its servers: .*in use/s,
+      /stage "one" did not recover while waiting for its servers: .*in use/s,
     );
   });
 
