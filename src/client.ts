@@ -6,13 +6,12 @@ import { openDriver } from './drivers/connect.ts';
 import { connectionNameOf } from './drivers/connect-settings.ts';
 import { detectDriver, type RedisClient } from './drivers/detect.ts';
 import type { Driver } from './drivers/driver.ts';
-import { ClosedError } from './errors.ts';
 import type { ClientEvents, Report, Reported } from './events.ts';
 import type { Description, InspectOptions, ListOptions } from './inspect/description.ts';
 import type { Hold } from './locks/hold.ts';
 import type { Lock, WithLockOptions } from './locks/lock.ts';
 import { checkName, checkNames, checkOptions } from './options/checks.ts';
-import type { ClientOptions } from './options/client-options.ts';
+import type { ClientOptions, CloseOptions } from './options/client-options.ts';
 import { checkSettings, type Settings } from './options/settings.ts';
 import { checkTarget, type Target } from './options/target.ts';
 import { toHoldfastError } from './outcome.ts';
@@ -77,7 +76,11 @@ export class Holdfast extends Primitives implements AsyncDisposable {
       connectionName,
     };
     this.wiring = new Wiring(parts);
-    if (settings.closeOnSignals) this.#forgetSignals = closeOnSignals(() => this.close());
+    const { closeOnSignals: wish } = settings;
+    if (wish !== false) {
+      const atFirst = wish === true ? {} : wish;
+      this.#forgetSignals = closeOnSignals((options) => this.close(options), atFirst);
+    }
   }
 
   /**
@@ -240,8 +243,9 @@ export class Holdfast extends Primitives implements AsyncDisposable {
    */
   async health(): Promise<Health> {
     const { runtime, preflight } = this.wiring;
-    if (runtime.closed !== undefined) {
-      const { code, message } = new ClosedError();
+    // A client that drains takes no new locks: its process should get no new work.
+    if (runtime.closing !== undefined) {
+      const { code, message } = runtime.closing;
       return { status: 'down', latencyMs: null, problems: [{ code, message }], nodes: [] };
     }
     return checkHealth({
@@ -285,9 +289,30 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   /**
    * Stops new work, rejects waiters with `ClosedError`, notifies holders, releases their holds and closes the
    * connections that holdfast opened. Takes at most about one `commandTimeoutMs`.
+   *
+   * With `drainMs`, what is held goes on for at most that long first: it is renewed, and can be re-entered, extended and
+   * released. Acquisitions and waits are refused from the call on. The drain ends when nothing is held any more. A
+   * second call can shorten it, and without `drainMs` it ends it.
+   *
+   * @example
+   * ```ts
+   * const hold = await client.getLock('nightly').lock();
+   * setTimeout(() => void hold.unlock(), 50); // the work is done
+   * await client.close({ drainMs: 10_000 });
+   * console.log(hold.signal.aborted); // false
+   * ```
+   *
+   * @throws OptionError
    */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(options?: CloseOptions): Promise<void> {
+    let drainMs: number;
+    try {
+      ({ drainMs = 0 } = checkOptions('close', options));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (this.#closing === undefined) this.#closing = this.#close(drainMs);
+    else this.wiring.runtime.shortenDrain(drainMs);
     return this.#closing;
   }
 
@@ -295,7 +320,9 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     return this.close();
   }
 
-  async #close(): Promise<void> {
+  async #close(drainMs: number): Promise<void> {
+    const drained = drainMs > 0 ? this.wiring.runtime.drain(drainMs) : undefined;
+    if (drained !== undefined) await drained;
     this.#forgetSignals?.();
     this.wiring.preflight.close();
     // Sent before the connection closes, but the releases must not wait for it.

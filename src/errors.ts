@@ -270,14 +270,14 @@ export class DriverError extends HoldfastError {
   readonly code = 'ERR_DRIVER';
 }
 
-/** The client was closed. */
+/** The client is closed, or is closing and takes nothing new. */
 export class ClosedError extends HoldfastError {
   protected static override readonly brandedCode = 'ERR_CLOSED';
   override readonly name = 'ClosedError';
   readonly code = 'ERR_CLOSED';
 
-  constructor() {
-    super('The holdfast client is closed');
+  constructor(message = 'The holdfast client is closed') {
+    super(message);
   }
 }
 

@@ -44,7 +44,7 @@ export type {
   WebLockSnapshot,
   WebLocks,
 } from './locks/web-locks.ts';
-export type { ClientOptions, LockKindOptions } from './options/client-options.ts';
+export type { ClientOptions, CloseOptions, LockKindOptions } from './options/client-options.ts';
 export type { Target } from './options/target.ts';
 export type { Capabilities } from './preflight/capabilities.ts';
 export type { Health, Problem } from './preflight/health.ts';

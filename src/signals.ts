@@ -2,11 +2,15 @@
  * Closes clients when the process is asked to end, and then lets it end.
  */
 import { constants } from 'node:os';
+import type { CloseOptions } from './options/client-options.ts';
 
-type Close = () => Promise<void>;
+type Close = (options?: CloseOptions) => Promise<void>;
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-const closers = new Set<Close>();
+/** Every client's way to close, and how to close it on the first signal. */
+const closers = new Map<Close, CloseOptions>();
+/** The first signal has come, and clients drain. */
+let isDraining = false;
 
 function listen(): void {
   // Before the program's own handlers, so that its `once` handlers are still there to be counted.
@@ -18,25 +22,44 @@ function stopListening(): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  stopListening();
+  if (isDraining) endDrains();
+  else closeAll(signal);
+}
+
+function closeAll(signal: NodeJS.Signals): void {
   // Our listener kept the signal from ending the process. If the program has its own, that one decides.
-  const isOursToEnd = process.listenerCount(signal) === 0;
+  const isOursToEnd = process.listenerCount(signal) === 1;
+  isDraining = [...closers.values()].some(({ drainMs = 0 }) => drainMs > 0);
+  // While clients drain, the next signal must not end the process: their holds would stay for a lease.
+  if (!isDraining) stopListening();
   // Close all clients first: the first to finish must not end the process for the others.
-  void Promise.allSettled([...closers].map((close) => close())).then(() => {
+  void Promise.allSettled([...closers].map(([close, options]) => close(options))).then(() => {
+    isDraining = false;
     if (isOursToEnd) end(signal);
   });
+}
+
+/** The second signal: whoever sent it will not wait. A third one finds no listener of ours. */
+function endDrains(): void {
+  stopListening();
+  void Promise.allSettled([...closers.keys()].map((close) => close()));
 }
 
 function end(signal: NodeJS.Signals): void {
   // The kernel lets no unhandled signal end PID 1, a container's only process. Shells report 128 + the signal's number.
   if (process.pid === 1) process.exit(128 + constants.signals[signal]);
+  // A client that was made since may have us listen.
+  stopListening();
   process.kill(process.pid, signal);
 }
 
-/** Runs `close` on the first SIGTERM or SIGINT. Returns a function that undoes this. */
-export function closeOnSignals(close: Close): () => void {
+/**
+ * Closes a client on the first SIGTERM or SIGINT, with the options given; on the second, a client that drains is closed
+ * at once. Returns a function that undoes this.
+ */
+export function closeOnSignals(close: Close, options: CloseOptions): () => void {
   if (closers.size === 0) listen();
-  closers.add(close);
+  closers.set(close, options);
   return () => {
     if (closers.delete(close) && closers.size === 0) stopListening();
   };

@@ -158,6 +158,7 @@ const LONG_FAULTS = [
 /** Behaviour of the locks that are passed on, and of what is made of them. */
 const BEHAVIOUR_OF_PASSED = [
   'client',
+  'closing',
   'crowd',
   'locks*',
   'multi-lock*',
@@ -232,7 +233,12 @@ export const PROJECTS: readonly Project[] = [
   behaviour('ioredis-6-cluster', 'all', { library: 'ioredis-6', topology: 'cluster' }),
   behaviour('node-redis-6', 'all', { library: 'node-redis-6' }),
   behaviour('node-redis-6-cluster', 'all', { library: 'node-redis-6', topology: 'cluster' }),
-  behaviour('valkey-glide', 'all', { library: 'valkey-glide' }, ['client', 'locks*', 'semaphore*']),
+  behaviour('valkey-glide', 'all', { library: 'valkey-glide' }, [
+    'client',
+    'closing',
+    'locks*',
+    'semaphore*',
+  ]),
 
   withoutPassing(behaviour('ioredis-6', 'all', { library: 'ioredis-6' }, BEHAVIOUR_OF_PASSED)),
   withoutPassing({

@@ -50,7 +50,7 @@ export class PermitCalls {
 
   /** @returns false when the time is over */
   async take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    this.#runtime.assertOpen();
+    this.#runtime.assertAdmitting();
     signal?.throwIfAborted();
     if (count === 0) return true;
     const granted = await this.#begin(count).take({ waitMs, signal });

@@ -145,7 +145,8 @@ export class Semaphore {
   /** Takes all free permits and returns how many they were. */
   async drainPermits(): Promise<number> {
     const { context, requests, keys } = this.#counter;
-    context.runtime.assertOpen();
+    // It takes permits, as an acquisition does.
+    context.runtime.assertAdmitting();
     await this.#setUp.ensure();
     const drain = this.#counter.once(semaphoreDrainPermits, keys, {});
     return (await requests.change('drain permits of', drain)).count;
@@ -162,7 +163,8 @@ export class Semaphore {
    * Takes permits, runs the work, and gives the permits back once, however the work ends. An error of the work is
    * rethrown. A failed release is reported as the client's `error` event and retried in the background.
    *
-   * Closing the client gives the permits back at once; the call then rejects with `ClosedError` when the work ends.
+   * Closing the client gives the permits back, at once or when its `drainMs` is over; the call then rejects with
+   * `ClosedError` when the work ends.
    *
    * @throws AcquireTimeoutError after `waitMs`
    */
@@ -187,7 +189,7 @@ export class Semaphore {
       }
       if (runtime.closed !== undefined) interrupt(undefined);
       runtime.assertOpen();
-      place = runtime.underWay.add({ interrupt });
+      place = runtime.working.add({ interrupt });
     } finally {
       runtime.backgroundRetry.ended();
     }
@@ -196,7 +198,7 @@ export class Semaphore {
       if (closed !== undefined) throw closed;
       return value;
     } finally {
-      runtime.underWay.remove(place);
+      runtime.workEnded(place);
       if (closed === undefined) await this.#giveBack(count);
     }
   }
@@ -204,12 +206,17 @@ export class Semaphore {
   /** Never throws: a failed release must not hide the outcome of the work. */
   async #giveBack(count: number): Promise<void> {
     const { context, requests } = this.#counter;
+    const { runtime } = context;
+    // A closing client waits until the permits are back.
+    runtime.backgroundRetry.began();
     try {
       await requests.owe('release', (memory) => this.#releaseIfExists(count, memory), {
         evenIfNotRun: true,
       });
     } catch (error) {
-      context.runtime.report('error', { error, during: `release "${this.name}"` });
+      runtime.report('error', { error, during: `release "${this.name}"` });
+    } finally {
+      runtime.backgroundRetry.ended();
     }
   }
 
@@ -223,7 +230,7 @@ export class Semaphore {
 
   async #free(): Promise<number> {
     const { context, requests, keys } = this.#counter;
-    const { count } = await requests.read('ask for permits of', () =>
+    const { count } = await requests.read('read the permits of', () =>
       semaphoreAvailablePermits.run(context.wire.driver, keys, {}),
     );
     return count;

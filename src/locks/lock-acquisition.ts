@@ -83,6 +83,10 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     return this.#lock.isShared;
   }
 
+  override get isReentry(): boolean {
+    return this.#protocol.isDowngrade ?? false;
+  }
+
   protected override get isBounded(): boolean {
     return this.#protocol.isOneCommand;
   }

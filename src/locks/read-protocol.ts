@@ -60,6 +60,11 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     });
   }
 
+  /** While its owner writes. After the client has closed, no tenure is held. */
+  get isDowngrade(): boolean {
+    return this.heldAs('write') !== undefined;
+  }
+
   begin(owner: Owner | undefined, fresh: string): Beginner {
     const protocol = new ReadProtocol(this.wire, this.name, this.renew, owner);
     const writing = this.heldAs('write', owner);

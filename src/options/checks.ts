@@ -28,11 +28,14 @@ export function integer(least: number, most: number = Number.MAX_SAFE_INTEGER): 
   };
 }
 
-/** A lease, or `Infinity`: a permit may have no expiry. */
-function lasting(value: unknown, what: string): number {
-  if (value === Number.POSITIVE_INFINITY) return value;
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new OptionError(`${what} must be a whole number from 1 to 2^53 - 1 or Infinity, not ${show(value)}`);
+/** A time, or `Infinity` for one without an end. */
+function lasting(least: number): Check<number> {
+  return (value, what) => {
+    if (value === Number.POSITIVE_INFINITY) return value;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
+    const wanted = `a whole number from ${least} to 2^53 - 1 or Infinity`;
+    throw new OptionError(`${what} must be ${wanted}, not ${show(value)}`);
+  };
 }
 
 function positive(value: unknown, what: string): number {
@@ -89,6 +92,16 @@ function guard(value: unknown, what: string): boolean | { readonly graceMs: numb
   return { graceMs: integer(100)(graceMs, `${what}.graceMs`) };
 }
 
+/** On, off, or on with time for what is held. */
+function signals(value: unknown, what: string): boolean | { readonly drainMs: number } {
+  if (typeof value === 'boolean') return value;
+  const { drainMs: time, ...others } = Object(value);
+  if (typeof value !== 'object' || value === null || Object.keys(others).length > 0) {
+    throw new OptionError(`${what} must be true, false or { drainMs }, not ${show(value)}`);
+  }
+  return { drainMs: drainMs(time, `${what}.drainMs`) };
+}
+
 /** On, off, or on within given limits. */
 function passOn(value: unknown, what: string): boolean | { maxMs?: number; maxHolds?: number } {
   if (typeof value === 'boolean') return value;
@@ -117,6 +130,9 @@ type Hook = (...given: unknown[]) => unknown;
 
 const leaseMs = integer(1);
 const waitMs = integer(0);
+const drainMs = lasting(0);
+/** The lease of a permit, which may have no expiry. */
+const permitLeaseMs = lasting(1);
 
 const holding = { leaseMs, signal: abortSignal, maxHoldMs: integer(1) };
 const CHECKS = {
@@ -124,7 +140,7 @@ const CHECKS = {
     watchdogMs: integer(100),
     commandTimeoutMs: integer(1),
     mapName: callback<(name: string) => string>,
-    closeOnSignals: boolean,
+    closeOnSignals: signals,
     fairWaitMs: integer(1),
     replicas: replicaWish,
     replicaTimeoutMs: integer(1),
@@ -135,6 +151,7 @@ const CHECKS = {
     warnHeldMs: integer(1),
     warnWaitMs: integer(1),
   },
+  close: { drainMs },
   lock: { ...holding, owner: anything },
   tryLock: { ...holding, waitMs, owner: anything },
   withLock: {
@@ -163,8 +180,8 @@ const CHECKS = {
   acquirePermits: { signal: abortSignal },
   tryAcquirePermits: { waitMs, signal: abortSignal },
   withPermit: { permits: integer(1), waitMs, signal: abortSignal },
-  takePermit: { leaseMs: lasting, signal: abortSignal },
-  tryTakePermit: { waitMs, leaseMs: lasting, signal: abortSignal },
+  takePermit: { leaseMs: permitLeaseMs, signal: abortSignal },
+  tryTakePermit: { waitMs, leaseMs: permitLeaseMs, signal: abortSignal },
   withExpirablePermit: { waitMs, leaseMs, signal: abortSignal },
   awaitLatch: { waitMs, signal: abortSignal },
   rate: {
@@ -277,7 +294,7 @@ export function checkLeaseMs(value: unknown): number {
 
 /** Checks the lease of a permit, which may be `Infinity`. */
 export function checkPermitLeaseMs(value: unknown): number {
-  return lasting(value, 'leaseMs');
+  return permitLeaseMs(value, 'leaseMs');
 }
 
 /**

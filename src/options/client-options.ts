@@ -10,8 +10,11 @@ export interface ClientOptions {
   commandTimeoutMs?: number | undefined;
   /** Maps a name to its key, like Redisson's `nameMapper`. */
   mapName?: ((name: string) => string) | undefined;
-  /** Releases everything on SIGTERM and SIGINT before the process ends. Default: false. */
-  closeOnSignals?: boolean | undefined;
+  /**
+   * Closes the client on SIGTERM and SIGINT, before the process ends. Default: false. `{ drainMs }` closes it as
+   * `close({ drainMs })` does; a second signal then ends the drain at once.
+   */
+  closeOnSignals?: boolean | { readonly drainMs: number } | undefined;
   /** How long a waiter of a fair lock may be silent before others skip it, by Redisson's rules. Default: 300 000. */
   fairWaitMs?: number | undefined;
   /**
@@ -66,6 +69,15 @@ export interface ClientOptions {
   warnWaitMs?: number | undefined;
   /** In a Cluster: sharded channels if the server has them, as Redisson does, or never. Default: `'auto'`. */
   shardedPubSub?: 'auto' | false | undefined;
+}
+
+/** How to close a client. */
+export interface CloseOptions {
+  /**
+   * How long sections, holds and permits may go on before they are told and released; `Infinity`: until all have ended.
+   * 0, the default: no time.
+   */
+  drainMs?: number | undefined;
 }
 
 /** How one lock behaves, where it differs from its client. */

@@ -25,7 +25,7 @@ export interface Health {
   /**
    * - `ok`: every primary answers, and no problem is known
    * - `degraded`: there are problems; see `problems`
-   * - `down`: no primary answers, or those that answer cannot keep locks
+   * - `down`: no primary answers, or those that answer cannot keep locks, or the client is closing or closed
    */
   readonly status: 'ok' | 'degraded' | 'down';
   /** The round trip to the slowest primary that answered; null when none did. */

@@ -13,19 +13,19 @@ import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import { type Line, nextLookMs, type Waiter } from './line.ts';
 import type { Waiting } from './protocol.ts';
-import type { Interruptible, Runtime } from './runtime.ts';
+import type { Arriving, Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 import type { Limits } from './wait-budget.ts';
 
 /** @typeParam T what the caller gets; @typeParam A the answer to an attempt */
-export abstract class Acquisition<T, A> implements Waiter {
+export abstract class Acquisition<T, A> implements Waiter, Arriving {
   next: Waiter | undefined;
   previous: Waiter | undefined;
   protected readonly runtime: Runtime;
   readonly #lineId: string | null;
   #line: Line | undefined;
   /** Its place in the list of calls under way. */
-  #place: Link<Interruptible> | undefined;
+  #place: Link<Arriving> | undefined;
   #resolve!: (value: T | null) => void;
   #reject!: (error: unknown) => void;
   #state: 'asking' | 'queued' | 'pausing' | 'over' = 'queued';
@@ -61,6 +61,10 @@ export abstract class Acquisition<T, A> implements Waiter {
   }
   /** It attempts before it joins the line, even if others wait: they may have missed a wake-up. */
   protected get asksFirst(): boolean {
+    return false;
+  }
+  /** Its owner holds the lock already, in another way: it takes nothing new. */
+  get isReentry(): boolean {
     return false;
   }
   /** An attempt always settles within one command time-out. */
@@ -102,8 +106,8 @@ export abstract class Acquisition<T, A> implements Waiter {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      const { closed, clock, lines, commandTimeoutMs } = this.runtime;
-      if (closed !== undefined) throw closed;
+      const { closing, clock, lines, commandTimeoutMs } = this.runtime;
+      if (closing !== undefined && !this.isReentry) throw closing;
       signal?.throwIfAborted();
       const now = clock.now();
       this.#endsAt = now + waitMs;

@@ -112,6 +112,8 @@ export interface LockProtocol extends TenureProtocol {
    * @throws ReentryError when a hold of the owner keeps it from ever getting this
    */
   begin?(owner: Owner | undefined, fresh: string): Beginner;
+  /** The owner of this protocol's tenure holds the lock exclusively already, so that this takes nothing from others. */
+  readonly isDowngrade?: boolean;
   /** Whether an acquisition is a single command at present, with no follow-up to wait for. */
   readonly isOneCommand: boolean;
   /** How to wait; called for every acquisition, since a backoff has state. */

@@ -6,9 +6,10 @@ import { type Clock, LeaseClock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { ClosedError } from '../errors.ts';
 import type { Report, WarningCode } from '../events.ts';
-import { LinkedList } from '../linked-list.ts';
+import { type Link, LinkedList } from '../linked-list.ts';
 import { slotOf } from '../slots.ts';
 import { BackgroundRetry } from './background-retry.ts';
+import { Drain } from './drain.ts';
 import { Lines } from './line.ts';
 import { Overdue, type OverdueLimits } from './overdue.ts';
 import { type Peek, Poller } from './poller.ts';
@@ -27,6 +28,11 @@ export interface PassOn {
 /** A call that ends when the client closes. */
 export interface Interruptible {
   interrupt(reason: unknown): void;
+}
+
+/** A call that is turned away when the client begins to close, unless its owner holds the lock already. */
+export interface Arriving extends Interruptible {
+  readonly isReentry: boolean;
 }
 
 export interface RuntimeSettings {
@@ -64,14 +70,19 @@ export class Runtime {
   readonly whileHolding: () => void;
   /** Left out where no option asks for it. */
   readonly overdue: Overdue | undefined;
-  /** Calls that end when the client closes: acquisitions, and work that holds permits without a lease. */
-  readonly underWay = new LinkedList<Interruptible>();
+  /** Acquisitions and waits under way. */
+  readonly underWay = new LinkedList<Arriving>();
   /** All tenures held at present. */
   readonly tenures = new LinkedList<Tenure>();
+  /** Work that holds permits without a lease. */
+  readonly working = new LinkedList<Interruptible>();
   readonly lines: Lines;
-  readonly #closing = new AbortController();
-  /** Set when the client closes: no call begins after that. */
+  readonly #ending = new AbortController();
+  /** Set when the client begins to close: no acquisition and no wait begins after that, except re-entries. */
+  closing: ClosedError | undefined;
+  /** Set when the drain is over, at once without one: no call begins after that. */
   closed: ClosedError | undefined;
+  #drain: Drain | undefined;
 
   constructor(settings: RuntimeSettings) {
     const { driver, clock, watchdogMs, commandTimeoutMs, report } = settings;
@@ -96,14 +107,50 @@ export class Runtime {
     return this.driver.topology === 'cluster' ? slotOf(key) : 0;
   }
 
-  /** @throws ClosedError */
+  /** @throws ClosedError when every call is refused; while the client drains, most calls still work */
   assertOpen(): void {
     if (this.closed !== undefined) throw this.closed;
   }
 
+  /** @throws ClosedError when acquisitions are refused: from the beginning of a drain on */
+  assertAdmitting(): void {
+    if (this.closing !== undefined) throw this.closing;
+  }
+
+  /** A tenure has been released, is lost, or continues as another one. */
+  tenureEnded(place: Link<Tenure>): void {
+    this.tenures.remove(place);
+    this.#drain?.look();
+  }
+
+  /** Work that held permits is done. */
+  workEnded(place: Link<Interruptible>): void {
+    this.working.remove(place);
+    this.#drain?.look();
+  }
+
   /** The wait budget of one call; also ends when the client closes. The caller disposes of it. */
   waitBudget(waitMs: number, signal: AbortSignal | undefined): WaitBudget {
-    return new WaitBudget(this.clock, waitMs, [this.#closing.signal, signal]);
+    return new WaitBudget(this.clock, waitMs, [this.#ending.signal, signal]);
+  }
+
+  /**
+   * Begins to close: rejects waiters and refuses acquisitions, while everything held goes on. Returns a promise for the
+   * end of that, or undefined when nothing is held.
+   */
+  drain(forMs: number): Promise<void> | undefined {
+    if (this.closing !== undefined) return undefined;
+    this.closing = new ClosedError('The holdfast client is closing: it takes nothing new');
+    for (const call of [...this.underWay]) if (!call.isReentry) call.interrupt(this.closing);
+    const isIdle = () => this.tenures.isEmpty && this.working.isEmpty;
+    if (isIdle()) return undefined;
+    this.#drain = new Drain(this.clock, forMs, isIdle);
+    return this.#drain.over;
+  }
+
+  /** Ends a drain under way after this time at the latest. */
+  shortenDrain(toMs: number): void {
+    this.#drain?.endWithin(toMs);
   }
 
   /**
@@ -113,8 +160,9 @@ export class Runtime {
   async close(): Promise<void> {
     if (this.closed !== undefined) return;
     this.closed = new ClosedError();
-    this.#closing.abort(this.closed);
-    for (const call of [...this.underWay]) call.interrupt(this.closed);
+    this.closing = this.closed;
+    this.#ending.abort(this.closed);
+    for (const call of [...this.underWay, ...this.working]) call.interrupt(this.closed);
     // The last holder of a tenure without entries is releasing it already.
     for (const tenure of [...this.tenures]) if (tenure.count > 0) tenure.revoke('closed');
     await new Promise<void>((resolve) => {

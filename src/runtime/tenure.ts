@@ -273,7 +273,7 @@ export class Tenure extends Lifetime {
   protected override stopTimers(): void {
     super.stopTimers();
     this.runtime.watchdog.unwatch(this);
-    this.runtime.tenures.remove(this.#place);
+    this.runtime.tenureEnded(this.#place);
   }
 
   protected override tellLost(error: LeaseLostError): void {

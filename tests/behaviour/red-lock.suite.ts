@@ -289,6 +289,23 @@ function describeReentry(context: Context, servers: readonly TestServer[]): void
       expect(room.most).toBe(1);
     });
 
+    it('while its clients drain, which wait for the section', async () => {
+      const party = await Party.of(context, servers);
+      const lock = party.lock(randomName());
+      let closing: Promise<unknown> | undefined;
+      await lock.withLock(async (hold) => {
+        await eventually(async () => expect(await counts(lock.name)).toEqual([1, 1, 1]));
+        closing = Promise.all(party.clients.map((client) => client.close({ drainMs: 60_000 })));
+        await lock.withLock(async () => {
+          await eventually(async () => expect(await counts(lock.name)).toEqual([2, 2, 2]));
+        });
+        expect(await rejection(party.lock(randomName()).lock())).toBeInstanceOf(ClosedError);
+        hold.assertHeld();
+      });
+      await closing;
+      expect(await counts(lock.name)).toEqual([0, 0, 0]);
+    });
+
     it('throws where the members are not reentrant', async () => {
       const party = await Party.of(context, servers);
       const lock = party.lock(randomName(), (client, name) => client.getNonReentrantLock(name));

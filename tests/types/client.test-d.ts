@@ -11,6 +11,7 @@ import {
   type ClientEvents,
   type ClientOptions,
   type ClientRecord,
+  type CloseOptions,
   type Description,
   type Diagnostic,
   type Health,
@@ -95,6 +96,9 @@ export function options(): void {
   };
   expectTypeOf<typeof Holdfast.from>().parameter(1).toEqualTypeOf<ClientOptions | undefined>();
   Holdfast.from(new Redis(), all);
+  Holdfast.from(new Redis(), { closeOnSignals: { drainMs: 10_000 } });
+  // @ts-expect-error: a drain needs its time
+  Holdfast.from(new Redis(), { closeOnSignals: {} });
   expectTypeOf<ClientOptions['mapName']>().toEqualTypeOf<((name: string) => string) | undefined>();
   // @ts-expect-error: an unknown option
   Holdfast.from(new Redis(), { watchdog: 30_000 });
@@ -117,6 +121,10 @@ export async function using(client: Holdfast): Promise<void> {
   expectTypeOf<Health['status']>().toEqualTypeOf<'ok' | 'degraded' | 'down'>();
   expectTypeOf(client.list('orders:*')).resolves.toEqualTypeOf<Description[]>();
   expectTypeOf(client.close()).resolves.toBeVoid();
+  expectTypeOf(client.close({ drainMs: 10_000 })).resolves.toBeVoid();
+  expectTypeOf(client.close).parameter(0).toEqualTypeOf<CloseOptions | undefined>();
+  // @ts-expect-error: milliseconds are a number
+  await client.close({ drainMs: '10s' });
 
   const description = await client.inspect('name');
   expectTypeOf(description).toEqualTypeOf<Description>();
