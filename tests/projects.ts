@@ -109,6 +109,7 @@ function at(otherServer: OtherServer): Project[] {
 
 /** Faults that are the same whatever the server is. */
 const FAULTS_OF_CLIENTS = [
+  'draining',
   'identity',
   'input',
   'multi-lock-order',
@@ -141,6 +142,7 @@ const FAILOVERS = [
 
 /** Faults that take their time, or that a change seldom breaks. */
 const LONG_FAULTS = [
+  'draining',
   'health',
   'identity',
   'pending-call',

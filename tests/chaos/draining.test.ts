@@ -10,7 +10,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess, openShared, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import type { DrainsSettings } from './children/drains.ts';
-import { aborted, arena, join, SLACK_MS, timed } from './support/arena.ts';
+import { aborted, arena, join, past, SLACK_MS, timed } from './support/arena.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
 
 vi.setConfig({ testTimeout: WITH_CHILDREN_MS });
@@ -39,7 +39,7 @@ function forkedBy({ pid }: TestChild): number {
 
 type Wish = Partial<DrainsSettings> & { readonly under?: readonly string[] };
 
-/** A child in its section, and a rival that waits for the lock. */
+/** A child in its section. */
 async function worker({ under = [], ...wish }: Wish) {
   const { url = sharedServer().url } = wish;
   const name = randomName();
@@ -155,6 +155,33 @@ describeWithProcess('a drain while the server is gone', () => {
     expect(tookMs).toBeLessThan(drainMs + commandTimeoutMs + POLITE_MS + SLACK_MS);
     expect(child.messages).toContainEqual({ lost: 'closed', atWallMs: expect.any(Number) });
     await server.resume();
+  });
+
+  it('gives permits back, once it returns within one command time-out', async () => {
+    const { server, proxy } = await arena();
+    const name = randomName();
+    await server.command('SET', name, 1);
+    const client = await join('Holdfast.connect', proxy, { commandTimeoutMs: 5_000 });
+    client.on('error', () => {});
+    let leave = () => {};
+    const entered = new Promise<void>((resolve) => {
+      void client.getSemaphore(name).withPermit(() => {
+        resolve();
+        return new Promise<void>((end) => {
+          leave = end;
+        });
+      });
+    });
+    await entered;
+    const closing = client.close({ drainMs: LONG_MS });
+    await proxy.refuse();
+    leave();
+    // Long enough for connections that nothing waits for to be closed.
+    await past(performance.now() + 2 * POLITE_MS);
+    expect(await server.command('GET', name)).toBe('0');
+    await proxy.heal();
+    await closing;
+    expect(await server.command('GET', name)).toBe('1');
   });
 
   it('ends when the hold is lost because no renewal is answered', async () => {
