@@ -13,6 +13,7 @@ import { type NodeRedisCluster, nodeRedisClusterDriver } from './node-redis/clus
 import type { NodeRedisClient } from './node-redis/connection.ts';
 import { type NodeRedisPool, nodeRedisDriver, nodeRedisPoolDriver } from './node-redis/one-server.ts';
 import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis/sentinel.ts';
+import { refusalOfOld } from './too-old.ts';
 import { detectGlide } from './valkey-glide/detect.ts';
 
 /** Any method. */
@@ -113,6 +114,8 @@ export function detectDriver(client: unknown, connectionName?: string): Driver {
   if (typeof client !== 'object' || client === null) {
     throw new OptionError(`Expected ${ACCEPTED}; got ${describe(client)}`);
   }
+  const tooOld = refusalOfOld(client);
+  if (tooOld !== undefined) throw new OptionError(tooOld);
   if (isIoredisCluster(client)) return ioredisClusterDriver(ioredis(client));
   if (isIoredis(client)) return ioredisDriver(ioredis(client), connectionName);
   if (isNodeRedisCluster(client)) return nodeRedisClusterDriver(nodeRedis(client));

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import { Cluster, Redis } from 'ioredis';
+// @ts-expect-error Version 4 has no types.
+import Redis4 from 'ioredis4';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
 import { Redis as Valkey, Cluster as ValkeyCluster } from 'iovalkey';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import * as redis4 from 'redis4';
 import * as redis5 from 'redis5';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { detectDriver } from '../../../src/drivers/detect.ts';
@@ -162,6 +165,23 @@ describe('detectDriver', () => {
     expect(refusal(client)).toBe(
       'This ioredis client is not connected: call "await client.connect()" before Holdfast.from(client)',
     );
+  });
+
+  it.each([
+    ['ioredis 4 or older', 'ioredis 5', new Redis4(lazy)],
+    ['ioredis 4 or older', 'ioredis 5', new Redis4({ ...lazy, sentinels: nodes, name: 'main' })],
+    ['ioredis 4 or older', 'ioredis 5', new Redis4.Cluster(nodes, lazy)],
+    ['node-redis (redis) 4', 'redis 5', redis4.createClient({ socket })],
+    ['node-redis (redis) 4', 'redis 5', redis4.createCluster({ rootNodes })],
+  ])('refuses a client of %s and says that it needs %s', (version, needed, client) => {
+    expect(refusal(client)).toBe(`This is a client of ${version}; Holdfast.from needs ${needed} or newer`);
+  });
+
+  it('takes a client that has an option left over from ioredis 4', () => {
+    const leftover = { ...lazy, showFriendlyErrorStack: true };
+    for (const client of [new Redis(leftover), new Redis5(leftover), new Valkey(leftover)]) {
+      expect(detectDriver(client).library).toBe('ioredis');
+    }
   });
 
   it('refuses a client that uses Sentinels to find a replica', () => {
