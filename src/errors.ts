@@ -4,6 +4,7 @@
  * Match on `code`, or with `instanceof`, which also recognises errors made by another copy of the
  * package in the same process: a brand is compared, not the prototype. `cause` keeps the original error.
  */
+import { isBranded } from './copies.ts';
 
 const BRAND = Symbol.for('holdfast.error');
 
@@ -23,12 +24,7 @@ export type ErrorCode =
   | 'ERR_INVALID_OPTION';
 
 function hasCode(value: unknown, code: ErrorCode | undefined): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    BRAND in value &&
-    (code === undefined || (value as { code?: unknown }).code === code)
-  );
+  return isBranded(value, BRAND) && (code === undefined || (value as { code?: unknown }).code === code);
 }
 
 /** `instanceof` by brand and code for our own classes, the ordinary one for classes users derive from them. */

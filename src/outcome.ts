@@ -5,6 +5,7 @@
  * that it never sent the command. "Not executed" is said only when it is certain; anything unrecognised
  * is unknown. The runtime decides what to do about it.
  */
+import { isBranded } from './copies.ts';
 import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } from './errors.ts';
 
 /**
@@ -14,8 +15,12 @@ import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } fro
  */
 export type Outcome = 'transient' | 'refused' | 'unknown';
 
+const UNSENT_BRAND = Symbol.for('holdfast.unsent');
+
 /** One of our drivers rejected a command before it was written. */
-export class UnsentError extends Error {}
+export class UnsentError extends Error {
+  readonly [UNSENT_BRAND] = true;
+}
 
 /** A driver does not know whether a command ran. `toHoldfastError` adds the operation and the name of the lock. */
 export class CommandInDoubtError extends OutcomeUnknownError {}
@@ -107,7 +112,7 @@ function isUnsent(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
   return (
-    error instanceof UnsentError ||
+    isBranded(error, UNSENT_BRAND) ||
     syscall === 'connect' ||
     syscall === 'getaddrinfo' ||
     code === 'ECONNREFUSED' ||

@@ -8,10 +8,10 @@ import { AcquireTimeoutError, ClosedError, NotHeldError, OptionError } from '../
 import type { Hold, HoldOptions } from '../locks/hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from '../locks/lock.ts';
 import { heldBy, type LockContext } from '../locks/lock-context.ts';
-import { ProtocolLock } from '../locks/protocol-lock.ts';
+import { isProtocolLock, type ProtocolLock } from '../locks/protocol-lock.ts';
 import { runHolding, workHolding } from '../locks/run-holding.ts';
 import { checkOptions } from '../options/checks.ts';
-import { Owner, Section } from '../runtime/owner.ts';
+import { isOwner, Owner, Section } from '../runtime/owner.ts';
 import type { LockState } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { GroupHold } from './group-hold.ts';
@@ -25,23 +25,11 @@ export interface Quest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** An owner given by the user belongs to one client; these represent it on the others. */
-const counterparts = new WeakMap<Owner, Map<string, Owner>>();
-
-function counterpartOf(owner: Owner, { clientId }: LockContext): Owner {
-  if (owner.clientId === clientId) return owner;
-  const others = counterparts.get(owner) ?? new Map<string, Owner>();
-  counterparts.set(owner, others);
-  const counterpart = others.get(clientId) ?? new Owner(clientId);
-  others.set(clientId, counterpart);
-  return counterpart;
-}
-
 /** Checks the members given by the user. */
 export function checkMembers(locks: readonly unknown[]): ProtocolLock[] {
   if (locks.length === 0) throw new OptionError('A multi lock or red lock needs at least one member');
   return locks.map((lock) => {
-    if (lock instanceof ProtocolLock) return lock;
+    if (isProtocolLock(lock)) return lock;
     throw new OptionError('Every member must be a lock of holdfast, and not a multi lock or red lock itself');
   });
 }
@@ -220,15 +208,12 @@ export abstract class GroupLock implements Lock {
   /** A given owner on its client; elsewhere the owner of the current section, or else the given one's counterpart. */
   #ownerOn(given: unknown): Quest['ownerOn'] {
     if (given === undefined) return (context) => context.sections.current()?.owner;
-    const known = this.members.some(
-      ({ context }) => given instanceof Owner && given.clientId === context.clientId,
-    );
-    if (!known)
+    if (!isOwner(given) || !this.members.some(({ context }) => given.clientId === context.clientId)) {
       throw new OptionError('owner must come from owner() of a client that one of the members uses');
-    const owner = given as Owner;
-    return (context) => {
-      if (owner.clientId === context.clientId) return owner;
-      return context.sections.current()?.owner ?? counterpartOf(owner, context);
+    }
+    return ({ clientId, sections }) => {
+      if (given.clientId === clientId) return given;
+      return sections.current()?.owner ?? given.on(clientId);
     };
   }
 }

@@ -4,9 +4,10 @@
  * The kinds differ in the commands they send, which their `LockProtocol` defines. The runtime handles waiting,
  * renewal and loss. This class turns the user's call into an acquisition by an owner.
  */
+import { isBranded } from '../copies.ts';
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
-import { Owner, Section } from '../runtime/owner.ts';
+import { isOwner, Owner, Section } from '../runtime/owner.ts';
 import type { LockProtocol, LockState } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Tenure } from '../runtime/tenure.ts';
@@ -36,6 +37,13 @@ function promised<T>(begin: () => Promise<T>): Promise<T> {
   }
 }
 
+const BRAND = Symbol.for('holdfast.lock');
+
+/** Whether this is a lock of one key, made by any copy of this package. */
+export function isProtocolLock(value: unknown): value is ProtocolLock {
+  return isBranded(value, BRAND);
+}
+
 export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   readonly name: string;
   /** @internal */
@@ -59,6 +67,11 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     this.#reentrant = kind.reentrant;
     this.isShared = kind.shared ?? false;
     this.#fenced = kind.fenced ?? false;
+  }
+
+  /** @internal */
+  get [BRAND](): true {
+    return true;
   }
 
   lock(options?: LockOptions): Promise<H> {
@@ -233,7 +246,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   #ownerFor(given: unknown): Owner | undefined {
     if (given === undefined) return this.context.sections.current()?.owner;
-    if (given instanceof Owner && given.clientId === this.context.clientId) return given;
+    if (isOwner(given) && given.clientId === this.context.clientId) return given;
     throw new OptionError('owner must come from owner() of the same client');
   }
 

@@ -9,6 +9,7 @@
  * lock would let both in. Code that outlives its section no longer runs as its owner.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isBranded } from '../copies.ts';
 import { LocalMutex } from './local-mutex.ts';
 import type { Tenure } from './tenure.ts';
 
@@ -36,6 +37,13 @@ interface Interest {
   readonly turns: LocalMutex<Section>;
 }
 
+const BRAND = Symbol.for('holdfast.owner');
+
+/** Whether this is an owner, made by any copy of this package. */
+export function isOwner(value: unknown): value is Owner {
+  return isBranded(value, BRAND);
+}
+
 /**
  * An identity that can hold locks and re-enter them, made by `client.owner()`. It has no methods for users:
  * pass it as an option.
@@ -45,10 +53,26 @@ export class Owner {
   readonly clientId: string;
   /** By lock identity; kept only while there is state to remember. */
   readonly #interests = new Map<string, Interest>();
+  /** An owner belongs to one client; these represent it on the others. */
+  #counterparts: Map<string, Owner> | undefined;
 
   /** @internal */
   constructor(clientId: string) {
     this.clientId = clientId;
+  }
+
+  /** @internal On the prototype: owners are made for every section. */
+  get [BRAND](): true {
+    return true;
+  }
+
+  /** @internal The owner that represents this one on a client. */
+  on(clientId: string): Owner {
+    if (clientId === this.clientId) return this;
+    this.#counterparts ??= new Map();
+    const counterpart = this.#counterparts.get(clientId) ?? new Owner(clientId);
+    this.#counterparts.set(clientId, counterpart);
+    return counterpart;
   }
 
   /** @internal */
