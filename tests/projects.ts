@@ -189,8 +189,11 @@ const FAULTS_OF_PASSED = [
   'zombie',
 ].map((file) => `chaos/${file}.test.ts`);
 
-/** The demo is played whole, by what is here and by what would be published. */
-const DEMOS = ['e2e/demo.test.ts', 'e2e/package.test.ts'];
+/** The demo is played whole. */
+const DEMO = 'e2e/demo.test.ts';
+
+/** What would be published, in the projects of users. */
+const OF_USERS = 'e2e/projects.test.ts';
 
 export const PROJECTS: readonly Project[] = [
   { name: 'unit', tier: 'unit', files: ['unit/**/*.test.ts'] },
@@ -204,8 +207,9 @@ export const PROJECTS: readonly Project[] = [
   { name: 'model', tier: 'default', files: ['model/*.test.ts'], provide: { modelRuns: 'few' } },
   { name: 'model:thorough', tier: 'all', files: ['model/*.test.ts'], provide: { modelRuns: 'many' } },
   { name: 'docs', tier: 'default', files: ['examples/*.test.ts', 'interop/*.test.ts'] },
-  { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'], except: DEMOS },
-  { name: 'e2e:demo', tier: 'all', files: DEMOS },
+  { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'], except: [DEMO, OF_USERS] },
+  { name: 'e2e:demo', tier: 'all', files: [DEMO] },
+  { name: 'e2e:projects', tier: 'all', files: [OF_USERS] },
 
   { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'], except: [...FAILOVERS, ...LONG_FAULTS] },
   { name: 'chaos:failover', tier: 'all', files: FAILOVERS },
