@@ -1,5 +1,7 @@
 /**
  * The public surface, and the only file that re-exports.
+ *
+ * @module holdfast
  */
 export { Holdfast } from './client.ts';
 export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';

@@ -16,7 +16,7 @@ import { type NodeRedisSentinel, nodeRedisSentinelDriver } from './node-redis/se
 import { refusalOfOld } from './too-old.ts';
 import { detectGlide } from './valkey-glide/detect.ts';
 
-/** Any method. */
+/** Any method. @inline */
 type Method = (...args: never[]) => unknown;
 
 /**

@@ -96,6 +96,7 @@ class HeldWebLock implements WebLock {
   }
 }
 
+/** The caller's work. @inline */
 type Callback<T> = (lock: WebLock | null) => T | Promise<T>;
 
 /** Locks as in `navigator.locks`. */

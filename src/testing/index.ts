@@ -2,7 +2,7 @@
  * The test kit: real servers, a proxy that injects network faults, a recorder of what processes do with locks, and a
  * checker of the recorded history.
  *
- * @packageDocumentation
+ * @module holdfast/testing
  */
 export { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '../embedded/start.ts';
 export { type FaultProxy, type SwallowReplyOptions, startFaultProxy } from './fault-proxy.ts';
