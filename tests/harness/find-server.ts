@@ -3,7 +3,7 @@
  * manager installs, the embedded one. `HOLDFAST_TEST_SERVER=embedded` goes straight to the last.
  */
 import { findServerBinary, startEmbeddedServer, startServer } from '../../src/testing/index.ts';
-import { installServer } from './install-server.ts';
+import { installPackages } from './apt-get.ts';
 
 export interface FoundServer {
   readonly url: string;
@@ -44,6 +44,7 @@ export async function findServer(say: (text: string) => void): Promise<FoundServ
     const description = `REDIS_URL${binary === null ? '; tests that need a server process are skipped' : ''}`;
     return { url, kind: 'url', binary, description, close: async () => {} };
   }
-  const binary = findServerBinary() ?? (await installServer(say));
+  if (findServerBinary() === null) await installPackages(['redis-server'], say);
+  const binary = findServerBinary();
   return binary === null ? startEmbedded() : startProcess(binary);
 }

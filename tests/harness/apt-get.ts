@@ -1,10 +1,9 @@
 /**
- * Installs redis-server where that needs no questions: on CI, with apt-get, as root. Leaves no service running.
+ * Installs Debian packages where that needs no questions: on CI, with apt-get, as root. Leaves no service running.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { findServerBinary } from '../../src/testing/index.ts';
 
 const WITHIN_MS = 180_000;
 /** Debian asks this program before it starts a service; 101 means no. */
@@ -33,16 +32,20 @@ async function withoutServices<Result>(act: () => Result): Promise<Result> {
   }
 }
 
-/** The path of the installed program, or null when it cannot be installed. */
-export async function installServer(say: (text: string) => void): Promise<string | null> {
+/** Whether the packages were installed; false where apt-get is missing or may not be used. */
+export async function installPackages(
+  packages: readonly string[],
+  say: (text: string) => void,
+): Promise<boolean> {
   const { CI = '' } = process.env;
   const mayInstall = CI !== '' && process.getuid?.() === 0;
-  if (!mayInstall || spawnSync('apt-get', ['--version']).status !== 0) return null;
-  say('No redis-server or valkey-server on PATH: installing redis-server with apt-get …');
+  if (!mayInstall || spawnSync('apt-get', ['--version']).status !== 0) return false;
+  const names = packages.join(' ');
+  say(`Installing ${names} with apt-get …`);
   if (!aptGet('update')) say('apt-get update failed; going on with the package lists there are');
   const isInstalled = await withoutServices(() =>
-    aptGet('install', '-y', '--no-install-recommends', 'redis-server'),
+    aptGet('install', '-y', '--no-install-recommends', ...packages),
   );
-  say(isInstalled ? 'Installed redis-server' : 'apt-get could not install redis-server');
-  return findServerBinary();
+  say(isInstalled ? `Installed ${names}` : `apt-get could not install ${names}`);
+  return isInstalled;
 }
