@@ -21,12 +21,13 @@ export default defineConfig(({ mode }) => {
       sequence: { sequencer: LongFirst },
       // Otherwise each of some sixty projects compiles the same sources anew.
       experimental: { fsModuleCache: true },
-      projects: asked.filter(isPossible).map(({ name, files, except = [], provide = {} }) => ({
+      projects: asked.filter(isPossible).map(({ name, files, except = [], provide = {}, setup = [] }) => ({
         test: {
           name,
           include: files.map((file) => `tests/${file}`),
           exclude: except.map((file) => `tests/${file}`),
-          globalSetup: provide.otherServer === undefined ? [] : ['tests/harness/other-server-setup.ts'],
+          globalSetup:
+            provide.otherServer === undefined ? [...setup] : ['tests/harness/other-server-setup.ts'],
           setupFiles: provide.passing === 'off' ? ['tests/harness/passing-off.setup.ts'] : [],
           testTimeout: 30_000,
           hookTimeout: 60_000,

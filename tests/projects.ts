@@ -43,6 +43,8 @@ export interface Project {
   readonly files: readonly string[];
   readonly except?: readonly string[];
   readonly provide?: Partial<ProvidedContext>;
+  /** What runs once before the tests of the project. */
+  readonly setup?: readonly string[];
 }
 
 /** A project for each library and topology that the drivers' contract holds for. */
@@ -210,6 +212,7 @@ export const PROJECTS: readonly Project[] = [
   { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'], except: [DEMO, OF_USERS] },
   { name: 'e2e:demo', tier: 'all', files: [DEMO] },
   { name: 'e2e:projects', tier: 'all', files: [OF_USERS] },
+  { name: 'site', tier: 'all', files: ['site/*.test.ts'], setup: ['tests/site/support/setup.ts'] },
 
   { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'], except: [...FAILOVERS, ...LONG_FAULTS] },
   { name: 'chaos:failover', tier: 'all', files: FAILOVERS },

@@ -19,6 +19,9 @@ declare module 'vitest' {
   }
 }
 
+/** The projects whose tests speak to no server. */
+const WITHOUT_SERVER = ['unit', 'site'];
+
 let found: FoundServer | undefined;
 let desk: ClusterDesk | undefined;
 let project: TestProject | undefined;
@@ -29,7 +32,7 @@ function say(text: string): void {
 
 export async function setup(started: TestProject): Promise<void> {
   project = started;
-  if (started.vitest.projects.every(({ name }) => name === 'unit')) return;
+  if (started.vitest.projects.every(({ name }) => WITHOUT_SERVER.includes(name))) return;
   found = await findServer(say);
   say(`Tests run against ${found.description}`);
   started.provide('serverUrl', found.url);
