@@ -24,6 +24,7 @@ export const NAVIGATION: readonly Section[] = [
       'docs/recipes/run-a-job-once.md',
       'docs/recipes/one-worker-per-customer.md',
       'docs/recipes/http-endpoint-once.md',
+      'docs/recipes/rate-limit-http.md',
       'docs/recipes/fence-a-sql-row.md',
       'docs/recipes/migration-at-start-up.md',
       'docs/recipes/shutting-down.md',

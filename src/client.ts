@@ -6,22 +6,15 @@ import { openDriver } from './drivers/connect.ts';
 import { connectionNameOf } from './drivers/connect-settings.ts';
 import { detectDriver, type RedisClient } from './drivers/detect.ts';
 import type { Driver } from './drivers/driver.ts';
-import type { ClientEvents, Report, Reported } from './events.ts';
-import type { Description, InspectOptions, ListOptions } from './inspect/description.ts';
+import type { Report } from './events.ts';
 import type { Hold } from './locks/hold.ts';
 import type { Lock, WithLockOptions } from './locks/lock.ts';
-import { checkName, checkNames, checkOptions } from './options/checks.ts';
+import { ObservedClient } from './observed-client.ts';
+import { checkNames, checkOptions } from './options/checks.ts';
 import type { ClientOptions, CloseOptions } from './options/client-options.ts';
 import { checkSettings, type Settings } from './options/settings.ts';
 import { checkTarget, type Target } from './options/target.ts';
-import { toHoldfastError } from './outcome.ts';
-import type { Capabilities } from './preflight/capabilities.ts';
-import { checkHealth, type Health } from './preflight/health.ts';
-import { Primitives } from './primitives.ts';
 import { closeOnSignals } from './signals.ts';
-import { publish } from './telemetry/channels.ts';
-import { type Listener, Listeners } from './telemetry/listeners.ts';
-import { Warnings } from './telemetry/warnings.ts';
 import { Wiring } from './wiring.ts';
 
 /** The parts of a client. */
@@ -48,23 +41,19 @@ interface Made {
  * });
  * ```
  */
-export class Holdfast extends Primitives implements AsyncDisposable {
+export class Holdfast extends ObservedClient implements AsyncDisposable {
   /** @internal */
   protected readonly wiring: Wiring;
-  readonly #listeners = new Listeners();
-  readonly #warnings = new Warnings();
-  readonly #label: string;
   readonly #whenClosed: (() => Promise<void>) | undefined;
   #forgetSignals: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor({ driver, settings, expectedReplicas = 0, connectionName, whenClosed }: Made) {
-    super();
+    super(settings.label);
     this.#whenClosed = whenClosed;
-    this.#label = settings.label;
     const clock = new SystemClock();
-    const report: Report = (event, payload) => this.#report(event, payload);
-    const warnings = this.#warnings;
+    const report: Report = (event, payload) => this.report(event, payload);
+    const { warnings } = this;
     const parts = {
       id: this.id,
       driver,
@@ -113,7 +102,7 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   static async #connected(parts: Made): Promise<Holdfast> {
     const client = new Holdfast(parts);
     try {
-      await client.#read('read the capabilities of the server', () =>
+      await client.read('read the capabilities of the server', () =>
         client.wiring.preflight.assertFulfilled(),
       );
       return client;
@@ -183,110 +172,6 @@ export class Holdfast extends Primitives implements AsyncDisposable {
   }
 
   /**
-   * Describes what is under a name, for people and tools: its kind, who holds it and for how long, who waits.
-   *
-   * A semaphore without leases and a latch are whole numbers in Redis, like any counter: `as` says which it is.
-   *
-   * @example
-   * ```ts
-   * await using hold = await client.getLock('invoice:42').lock();
-   * const found = await client.inspect('invoice:42');
-   * if (found.kind === 'lock') {
-   *   const [{ owner, heldSince, remainingMs }] = found.holders;
-   *   console.log(owner === hold.owner, heldSince !== null, remainingMs > 20_000); // true true true
-   * }
-   * ```
-   */
-  async inspect(name: string, options?: InspectOptions): Promise<Description> {
-    const key = this.wiring.wire().rawName(checkName(name));
-    const checked = checkOptions('inspect', options);
-    return this.#read(`inspect "${name}"`, () => this.wiring.inspector.inspect(key, checked));
-  }
-
-  /**
-   * Describes the locks and synchronizers whose keys match a glob pattern, in the order of their keys. Walks the whole
-   * key space with SCAN, in slices: for people, not for programs. Other keys are left out.
-   *
-   * @example
-   * ```ts
-   * await using hold = await client.getLock('report:daily').lock();
-   * for (const { key, kind } of await client.list('report:*')) {
-   *   console.log(key, kind); // report:daily lock
-   * }
-   * ```
-   */
-  async list(pattern = '*', options?: ListOptions): Promise<Description[]> {
-    const keys = this.wiring.driver.keyPrefix + checkName(pattern);
-    const checked = checkOptions('list', options);
-    return this.#read('list locks', () => this.wiring.inspector.list(keys, checked));
-  }
-
-  /**
-   * The features of the server, and the client's choices based on them. The client asks once, again after calls have
-   * failed, and every 30 s while in use.
-   *
-   * @throws DriverError when the server cannot be used: a replica, a node of a Cluster, too old
-   */
-  async capabilities(): Promise<Capabilities> {
-    return this.#read('read the capabilities of the server', () => this.wiring.preflight.capabilities());
-  }
-
-  /**
-   * The health right now: asks every primary, once. Never rejects, and takes at most one `commandTimeoutMs`.
-   *
-   * @example
-   * ```ts
-   * const { status, problems } = await client.health();
-   * for (const { code, message } of problems) console.warn(code, message);
-   * console.log(status); // ok
-   * ```
-   */
-  async health(): Promise<Health> {
-    const { runtime, preflight } = this.wiring;
-    // A client that drains takes no new locks: its process should get no new work.
-    if (runtime.closing !== undefined) {
-      const { code, message } = runtime.closing;
-      return { status: 'down', latencyMs: null, problems: [{ code, message }], nodes: [] };
-    }
-    return checkHealth({
-      preflight,
-      warnings: this.#warnings,
-      clock: runtime.clock,
-      withinMs: runtime.commandTimeoutMs,
-      holdsAtRisk: () => [...runtime.tenures].filter(({ renewalFailing }) => renewalFailing).length,
-    });
-  }
-
-  /**
-   * Calls the listener at every event of that name. An error it throws becomes a process warning and changes nothing.
-   *
-   * @example
-   * ```ts
-   * client.on('lost', ({ name, reason }) => {
-   *   console.log(name, reason); // stuck forced
-   * });
-   * await client.getLock('stuck').lock();
-   * await client.getLock('stuck').forceUnlock();
-   * ```
-   */
-  on<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
-    this.#listeners.add(event, listener);
-    return this;
-  }
-
-  /** Like `on`, for the next event of that name only. */
-  once<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
-    this.#listeners.add(event, listener, { once: true });
-    return this;
-  }
-
-  /** Stops calling a listener that was given to `on` or `once`. */
-  off<Name extends keyof ClientEvents>(event: Name, listener: Listener<Name>): this {
-    this.#listeners.remove(event, listener);
-    return this;
-  }
-
-  /**
    * Stops new work, rejects waiters with `ClosedError`, notifies holders, releases their holds and closes the
    * connections that holdfast opened. Takes at most about one `commandTimeoutMs`.
    *
@@ -332,22 +217,5 @@ export class Holdfast extends Primitives implements AsyncDisposable {
     await this.wiring.runtime.close();
     await Promise.all([flushed, forgotten]);
     await this.#whenClosed?.();
-  }
-
-  async #read<T>(what: string, read: () => Promise<T>): Promise<T> {
-    this.wiring.runtime.assertOpen();
-    try {
-      return await read();
-    } catch (error) {
-      throw toHoldfastError(error, what);
-    }
-  }
-
-  #report<Name extends keyof ClientEvents>(event: Name, payload: Reported[Name]): void {
-    if (event === 'warning' && !this.#warnings.isNews(payload as ClientEvents['warning'])) return;
-    // Events that name an owner name its client too.
-    const told = ('owner' in payload ? { ...payload, label: this.#label } : payload) as ClientEvents[Name];
-    publish(this.id, event, told);
-    this.#listeners.emit(event, told);
   }
 }

@@ -256,9 +256,8 @@ export class PermitExpirableSemaphore {
 
   async #take(count: number, waitMs: number, { leaseMs, signal }: PermitOptions): Promise<Permit[] | null> {
     const { runtime } = this.#counter.context;
-    const isRenewed = leaseMs === undefined;
     const hold = (grant: Grant): Permit =>
-      new HeldPermit(runtime, this.#held, this.#protocol, grant, isRenewed);
+      new HeldPermit(runtime, this.#held, this.#protocol, grant, leaseMs === undefined);
     const soughtMs = leaseMs ?? runtime.watchdogMs;
     const acquisition = new ExpiringPermitAcquisition(
       runtime,

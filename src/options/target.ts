@@ -10,7 +10,8 @@ import {
   type ServerTarget,
 } from '../drivers/address.ts';
 import { OptionError } from '../errors.ts';
-import { checkBy, integer, only, show, text } from './checks.ts';
+import { checkBy } from './checks.ts';
+import { integer, only, show, text } from './values.ts';
 
 /** Where to connect: one server, Sentinels, a Cluster, a fixed primary, or a private server for development. */
 export type Target =

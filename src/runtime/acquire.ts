@@ -5,7 +5,6 @@
  * attempt, what an answer means, and how to undo an attempt with an unknown outcome. The first step is an attempt and
  * nothing else; the line, the wake-ups, the limits and the abort matter only once the caller has to wait.
  */
-
 import type { CancelTimer } from '../clock.ts';
 import type { Link } from '../linked-list.ts';
 import { classify, errorOfAll, isSlotMoving, mayHaveRun, outcomeUnknown } from '../outcome.ts';
@@ -99,7 +98,6 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
    * While the server is unreachable, a caller with a limit gets an error at most `commandTimeoutMs` after that
    * limit. A caller without one gets it after `commandTimeoutMs`, unless it was waiting already, because the server
    * said so or others are ahead in the line: then it waits out the outage. A moving slot is only a reason to wait.
-   *
    * Rejects with the abort reason, or a HoldfastError.
    */
   take({ waitMs, signal }: Limits): Promise<T | null> {
@@ -114,10 +112,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
       this.#settleBy = (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + commandTimeoutMs;
       const hasOthers = lines.waitingAt(this.#lineId) !== undefined;
       // One attempt only, and others of this process wait already: it cannot be its turn.
-      if (waitMs === 0 && hasOthers && !this.isShared) {
-        resolve(null);
-        return;
-      }
+      if (waitMs === 0 && hasOthers && !this.isShared) return resolve(null);
       this.#place = this.runtime.underWay.add(this);
       this.runtime.overdue?.asks(this);
       if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
@@ -215,11 +210,8 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
     this.#isInDoubt = wasInDoubt;
     this.#trouble = undefined;
     this.#waitForEver();
-    if (this.runtime.clock.now() >= this.#endsAt) {
-      this.#end(() => this.#resolve(null));
-      return;
-    }
-    this.#wait((line) => line.found(busyMs, this.waiting));
+    if (this.runtime.clock.now() >= this.#endsAt) this.#end(() => this.#resolve(null));
+    else this.#wait((line) => line.found(busyMs, this.waiting));
   }
 
   #granted(answer: A, wasInDoubt: boolean): void {

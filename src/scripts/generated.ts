@@ -1368,7 +1368,7 @@ export const inspectPermits = defineScript<
   | { status: 'missing' }
 >({
   name: 'inspect/permits',
-  sha1: 'fd996c3c9cd11d7d14e7fb202036cf1eeacae37f',
+  sha1: 'a80b5bea3853278e8307839a3fa35c9f0b6b2de7',
   keys: [['permits', 'string'], ['ends', 'string']],
   args: [],
   replies: {
