@@ -48,7 +48,9 @@ interface Described<Kind extends string> {
 }
 
 /** No key: free, never used, or a latch that is open. */
-export type FreeDescription = Described<'free'>;
+export interface FreeDescription extends Described<'free'> {
+  readonly kind: 'free';
+}
 
 /** A lock that one owner holds: reentrant, non-reentrant or spin, or fair and without waiters. */
 export interface LockDescription extends Described<'lock'> {
