@@ -12,7 +12,8 @@ const OPTIONS: TypeDocOptions & PluginOptions = {
   readme: 'none',
   basePath: ROOT,
   disableGit: true,
-  sourceLinkTemplate: `${REPOSITORY}/blob/main/{path}#L{line}`,
+  // TypeDoc counts paths from the folder that all sources have in common.
+  sourceLinkTemplate: `${REPOSITORY}/blob/main/src/{path}#L{line}`,
   excludeInternal: true,
   excludeExternals: true,
   // `npm run typecheck` does that.

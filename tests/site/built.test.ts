@@ -5,7 +5,7 @@ import { join as joinPlaces } from 'node:path/posix';
 import { describe, expect, inject, it } from 'vitest';
 import { mapLinks } from '../../site/markdown.ts';
 import { PAGES } from '../../site/navigation.ts';
-import { placeOf } from '../../site/places.ts';
+import { placeOf, REPOSITORY, ROOT } from '../../site/places.ts';
 import { BASE } from './support/setup.ts';
 
 const folder = inject('siteFolder');
@@ -32,12 +32,20 @@ function problemWith(page: string, address: string): string | null {
   return isKnown ? null : `${address}: no ${hash} in ${file}`;
 }
 
+/** Links to files of this repository. */
+const ON_GITHUB = new RegExp(`^${REPOSITORY}/(?:blob|tree|edit)/main/([^#]+)`);
+
+function problemElsewhere(tag: string, address: string): string | null {
+  if (tag !== 'a') return `<${tag}> loads ${address}`;
+  const file = ON_GITHUB.exec(address)?.[1];
+  return file === undefined || existsSync(join(ROOT, file)) ? null : `${address}: no ${file}`;
+}
+
 function problemsOf(page: string): string[] {
   const tags = read(page).matchAll(/<(\w+)[^>]*? (?:href|src)="([^"]*)"/g);
-  const problems = [...tags].map(([, tag = '', address = '']) => {
-    if (!/^(https?:)?\/\//.test(address)) return problemWith(page, address);
-    return tag === 'a' ? null : `<${tag}> loads ${address}`;
-  });
+  const problems = [...tags].map(([, tag = '', address = '']) =>
+    /^(https?:)?\/\//.test(address) ? problemElsewhere(tag, address) : problemWith(page, address),
+  );
   return problems.filter((problem) => problem !== null);
 }
 

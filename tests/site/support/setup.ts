@@ -31,15 +31,21 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+async function build(folder: string): Promise<void> {
+  say('Building the documentation site …');
+  const env = { ...process.env, DOCS_BASE: BASE, DOCS_OUT: folder };
+  const options = { cwd: ROOT, env, timeout: BUILT_WITHIN_MS, maxBuffer: 1e8 };
+  await promisify(execFile)('npm', ['run', 'docs'], options);
+}
+
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-site-'));
-  say('Building the documentation site …');
-  await promisify(execFile)('npm', ['run', 'docs'], {
-    cwd: ROOT,
-    env: { ...process.env, DOCS_BASE: BASE, DOCS_OUT: folder },
-    timeout: BUILT_WITHIN_MS,
-    maxBuffer: 1e8,
-  });
+  try {
+    await build(folder);
+  } catch (error) {
+    await rm(folder, { recursive: true });
+    throw error;
+  }
   const server = await serveFolder(folder, BASE);
   project.provide('siteFolder', folder);
   project.provide('siteUrl', server.url);
