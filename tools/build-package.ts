@@ -1,9 +1,9 @@
 /**
  * Builds what is published: ES modules and CommonJS from the same sources, each in a few files, with types for both.
  *
- * The compiler writes one file for each source; the bundler joins them, because loading 150 files takes most of the
- * time of an import. Names and comments stay, so that stack traces and a look into the package remain useful. The
- * programs that run as separate processes exist once, as ES modules.
+ * The compiler writes one file for each source; the bundler joins them, because loading more than a hundred takes most
+ * of the time of an import. Names and comments stay, so that stack traces and a look into the package remain useful.
+ * The programs that run as separate processes exist once, as ES modules.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
