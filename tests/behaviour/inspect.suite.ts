@@ -266,7 +266,7 @@ describeThrough('inspection', (context) => {
       await eventually(async () => expect(await raw.command('EXISTS', key)).toBe(0), { withinMs: 8_000 });
     });
 
-    it('tells in the error of a vain wait who is in the way', async () => {
+    it('names the holder and its label in the error of a caller that waited', async () => {
       const [ours, theirs] = [await context.client({ label: 'night shift' }), await context.client()];
       const name = randomName();
       const hold = await ours.getLock(name).lock();
@@ -274,7 +274,7 @@ describeThrough('inspection', (context) => {
         const error = await rejection(theirs.getLock(name).withLock(() => 1, { waitMs: 0 }));
         expect(error).toBeInstanceOf(AcquireTimeoutError);
         expect(error).toMatchObject({
-          message: expect.stringContaining(`it is held by ${hold.owner} (night shift), for another`),
+          message: expect.stringContaining(`: ${hold.owner} (night shift) holds it for another`),
           heldBy: { holder: hold.owner, label: 'night shift', remainingMs: expect.any(Number) },
         });
       });

@@ -160,7 +160,7 @@ export function describeDrainCalls(context: Context): void {
         expect(await limiter.availablePermits()).toBe(2);
         expect(await limiter.getConfig()).toMatchObject({ rate: 3 });
 
-        expect(await client.inspect(name)).toMatchObject({ kind: 'lock' });
+        expect(await client.inspect(name)).toMatchObject({ kind: 'fenced', holders: [{ holdCount: 1 }] });
         expect((await client.locks.query()).held).toEqual([]);
         expect((await client.capabilities()).library).toBe(context.library);
       });
