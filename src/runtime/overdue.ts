@@ -4,7 +4,7 @@
  * Exists only where an option asks for it. One timer serves all holds and waits of a client: all holds have one limit,
  * and all waits have one, so each list is in order of due time.
  */
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { Report } from '../events.ts';
 
@@ -31,9 +31,15 @@ interface Since {
 }
 
 /** Frames of this package say nothing to users, and the frames of the caller are behind them. */
-const PACKAGE = new URL('..', import.meta.url);
-const OWN_PLACES = [PACKAGE.href, fileURLToPath(PACKAGE)];
+const OWN_PLACES = placesOf(import.meta.url);
 const MOST_FRAMES = 40;
+
+/** The folder above a module, as stacks name it. A CommonJS module has a path, and one inside a bundle nothing. */
+function placesOf(module: string | undefined): string[] {
+  if (module === undefined) return [];
+  const folder = new URL('..', module.startsWith('file:') ? module : pathToFileURL(module));
+  return [folder.href, fileURLToPath(folder)];
+}
 
 export class Overdue {
   readonly #clock: Clock;

