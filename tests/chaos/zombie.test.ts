@@ -4,11 +4,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Holdfast, OutcomeUnknownError } from '../../src/index.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
-import { describeWithProcess, openRaw } from '../harness/servers.ts';
+import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { arena, join, leftovers, SLACK_MS, scriptCalls, timed } from './support/arena.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { KINDS, LAYOUTS } from './support/kinds.ts';
+import { writesTo } from './support/writes.ts';
 
 const COMMAND_TIMEOUT_MS = 300;
 
@@ -18,23 +19,6 @@ async function barred(server: TestServer, name: string): Promise<void> {
     const keys = [...(await leftovers(server)).keys()];
     return keys.some((key) => key.startsWith(`redisson_unlock_latch:{${name}}:`));
   });
-}
-
-/** Watches which keys are written, in order. */
-async function writesTo(server: TestServer): Promise<{ until(marker: string): Promise<string[]> }> {
-  await server.command('CONFIG', 'SET', 'notify-keyspace-events', 'Eh$');
-  const watcher = await openRaw(server.host, server.port);
-  const written: string[] = [];
-  watcher.onMessage(({ message }) => written.push(message));
-  await watcher.subscribe('__keyevent@0__:hset', '__keyevent@0__:set');
-  return {
-    /** Everything written so far, by the time that a key of our own comes by. */
-    async until(marker) {
-      await server.command('SET', marker, '');
-      await eventually(() => written.includes(marker));
-      return written.filter((key) => key !== marker);
-    },
-  };
 }
 
 describeWithProcess('zombie: an acquire reported as failed executes later', () => {
