@@ -3,9 +3,8 @@
  * the conversation is `in-child.ts`; a child that ends with its test is in `child.ts`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
+import { bundled } from './bundled.ts';
 
 /** What the two sides send each other. */
 export type ChildMessage = Record<string, unknown>;
@@ -104,16 +103,8 @@ export class TestChild {
 
 /** Starts a script. The caller ends it. */
 export function startChild(scriptPath: string, options: ChildOptions = {}): TestChild {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  const under = options.under ?? [];
-  const [command = '', ...args] = [
-    ...under,
-    process.execPath,
-    '--import',
-    tsx,
-    scriptPath,
-    ...(options.args ?? []),
-  ];
+  const { under = [], args: own = [] } = options;
+  const [command = '', ...args] = [...under, process.execPath, bundled(scriptPath), ...own];
   const spawned = spawn(command, args, {
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
