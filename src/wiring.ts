@@ -8,7 +8,7 @@ import { Noted } from './counters/noted.ts';
 import { HeldPermits } from './counters/permit.ts';
 import { renewPermits } from './counters/permit-protocol.ts';
 import { SharedLooks } from './counters/shared-look.ts';
-import { withDeadline } from './drivers/deadline.ts';
+import { withCallTimeout } from './drivers/call-timeout.ts';
 import type { Driver } from './drivers/driver.ts';
 import type { Report } from './events.ts';
 import { ClientRecords, clientOf } from './inspect/client-records.ts';
@@ -95,7 +95,7 @@ export class Wiring {
     this.guard = new Guard({ clock, graceMs, driver });
     this.#isGuarded = isGuarded;
     this.preflight = new Preflight({
-      driver: withDeadline(driver, clock, commandTimeoutMs, undefined, connectionName),
+      driver: withCallTimeout(driver, clock, commandTimeoutMs, undefined, connectionName),
       clock,
       report,
       warnings,
@@ -113,7 +113,7 @@ export class Wiring {
         if (connected !== null) replicaCounts.counted(node, connected);
       },
     });
-    this.driver = withDeadline(driver, clock, commandTimeoutMs, this.preflight, connectionName);
+    this.driver = withCallTimeout(driver, clock, commandTimeoutMs, this.preflight, connectionName);
     this.ownRecord = new OwnRecord({ id, label, driver: this.driver, clock, watchdogMs, report });
     this.runtime = new Runtime({
       driver: this.driver,

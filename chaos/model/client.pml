@@ -8,7 +8,7 @@ inline endCall(c) {
   age[c] = 0
 }
 
-/* src/drivers/deadline.ts: the call settles without an answer. Its request may still be under way. */
+/* src/drivers/call-timeout.ts: the call settles without an answer. Its request may still be under way. */
 inline abandonCall(c) {
 #if defined(PLAIN) && !defined(PLAIN_IN_DOUBT)
   doubt[OWNER(c)] = (call[c] == acquire || call[c] == granted -> 1 : doubt[OWNER(c)]);

@@ -2,7 +2,7 @@
  * Opens holdfast's own connections with ioredis.
  *
  * The first connection is made before the driver is returned, so that a wrong address or password is reported at once.
- * Deadlines on single calls belong to `deadline.ts`, which the caller puts around the driver; a Cluster belongs to
+ * Time-outs of single calls belong to `call-timeout.ts`, which the caller puts around the driver; a Cluster belongs to
  * `connect-cluster.ts`.
  */
 import type { Redis } from 'ioredis';

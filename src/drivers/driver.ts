@@ -2,7 +2,7 @@
  * What the runtime needs from a Redis client library, and nothing more.
  *
  * Every state change is a script and every wake-up is a message, so a driver runs scripts and opens dedicated
- * connections. Deadlines belong to `deadline.ts`, replacing a broken connection to the code that opened it, and the
+ * connections. Time-outs belong to `call-timeout.ts`, replacing a broken connection to the code that opened it, and the
  * meaning of a reply to `scripts/`. `one-server.ts` is the driver for everything but a Cluster; its adapters only say
  * how to send a command and open a connection.
  */

@@ -2,7 +2,7 @@
  * The driver for one server at a time: a single server, or the primary among several. The adapter of a client library
  * finds the server and sends the commands.
  *
- * Deadlines belong to `deadline.ts`, the meaning of errors to `outcome.ts`.
+ * Time-outs belong to `call-timeout.ts`, the meaning of errors to `outcome.ts`.
  */
 
 import { ConnectionStates } from './connection-state.ts';

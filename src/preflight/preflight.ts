@@ -4,7 +4,7 @@
  */
 
 import type { CancelTimer, Clock } from '../clock.ts';
-import type { CallWatch } from '../drivers/deadline.ts';
+import type { CallWatch } from '../drivers/call-timeout.ts';
 import type { Connection, Driver } from '../drivers/driver.ts';
 import type { Report, WarningCode } from '../events.ts';
 import { classify } from '../outcome.ts';
@@ -17,7 +17,7 @@ import { Primaries } from './primaries.ts';
 import type { ServerFacts } from './server-facts.ts';
 
 export interface PreflightSettings {
-  /** With a deadline, but without this watch on its calls. */
+  /** With a time-out, but without this watch on its calls. */
   readonly driver: Driver;
   readonly clock: Clock;
   readonly report: Report;

@@ -23,7 +23,7 @@ export interface Wire {
   readonly isHeardByAll: boolean;
   /** How long the server remembers the answer of a request that may be repeated. */
   readonly rememberMs: number;
-  /** The deadline of every call to the server. */
+  /** The time limit of every call to the server. */
   readonly commandTimeoutMs: number;
   /** How long a waiter of a fair lock may be silent by Redisson's rules. */
   readonly fairWaitMs: number;

@@ -171,7 +171,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
     this.#isInDoubt = true;
     this.#hasAttempted = true;
     this.#line?.attempting();
-    // A single command has its own deadline; those of repeated ones add up.
+    // A single command has its own time-out; those of repeated ones add up.
     if (this.isBounded && this.#trouble === undefined) this.#cancelLimit?.();
     else this.#limit(this.#settleBy);
     this.#attemptSurely().then(

@@ -1,7 +1,7 @@
 /** Servers that become others without a call that fails: libraries reconnect, and resend, on their own. */
 import { expect, it, onTestFinished } from 'vitest';
+import { refusalOf } from '../../src/drivers/call-timeout.ts';
 import { openDriver } from '../../src/drivers/connect.ts';
-import { refusalOf } from '../../src/drivers/deadline.ts';
 import { Preflight } from '../../src/preflight/preflight.ts';
 import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import { WakeChannels } from '../../src/runtime/wake/channels.ts';

@@ -14,8 +14,8 @@ import { createSentinel as createSentinel5 } from 'redis5';
 import { expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../src/clock.ts';
 import type { SentinelTarget } from '../../src/drivers/address.ts';
+import { withCallTimeout } from '../../src/drivers/call-timeout.ts';
 import { openDriver } from '../../src/drivers/connect.ts';
-import { withDeadline } from '../../src/drivers/deadline.ts';
 import { detectDriver } from '../../src/drivers/detect.ts';
 import type { Driver } from '../../src/drivers/driver.ts';
 import { DriverError } from '../../src/errors.ts';
@@ -87,7 +87,7 @@ const where = ({ name, addresses }: TestSentinels): Sentinels => ({ name, sentin
 
 /** Scripts, and connections that are opened from now on, are answered by that server. */
 async function expectAt(driver: Driver, server: TestServer): Promise<void> {
-  const bounded = withDeadline(driver, new SystemClock(), 500);
+  const bounded = withCallTimeout(driver, new SystemClock(), 500);
   expect(await evalOn(bounded, PORT, [], [])).toBe(server.port);
   const connection = await bounded.openConnection('', new Listener());
   expect(await connection.send(['EVAL', PORT, '0'])).toBe(server.port);

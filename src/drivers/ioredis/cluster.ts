@@ -1,8 +1,8 @@
 /**
  * The driver for a `Cluster` of ioredis 5 or 6 or of iovalkey.
  *
- * The library keeps the slot map and follows redirections. Typed structurally. Deadlines belong to `deadline.ts`, the
- * meaning of errors to `outcome.ts`.
+ * The library keeps the slot map and follows redirections. Typed structurally. Time-outs belong to `call-timeout.ts`,
+ * the meaning of errors to `outcome.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UnsentError } from '../../outcome.ts';

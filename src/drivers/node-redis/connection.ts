@@ -36,7 +36,7 @@ export interface Whereabouts {
 
 /**
  * Overrides the user's type mapping with the library's default. The library's time-out, a signal and a timer for every
- * command, would only repeat the work of `deadline.ts`.
+ * command, would only repeat the work of `call-timeout.ts`.
  */
 const OURS = { typeMapping: {}, timeout: undefined };
 

@@ -5,7 +5,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
-import { withDeadline } from '../../../src/drivers/deadline.ts';
+import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import type { Connection, Driver } from '../../../src/drivers/driver.ts';
 import { classify } from '../../../src/outcome.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
@@ -234,7 +234,7 @@ export function describeClusterDriver(context: ClusterContext): void {
         driver: Driver,
         change: (key: string, from: TestServer) => Promise<TestServer>,
       ): Promise<void> {
-        const bounded = withDeadline(driver, new SystemClock(), 1_000);
+        const bounded = withCallTimeout(driver, new SystemClock(), 1_000);
         const key = randomName();
         const from = await cluster.primaryOf(key);
         expect(await evalOn(driver, COUNT, [key], [])).toBe(1);

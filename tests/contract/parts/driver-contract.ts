@@ -8,7 +8,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
-import { withDeadline } from '../../../src/drivers/deadline.ts';
+import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import type { Connection, Driver, Topology } from '../../../src/drivers/driver.ts';
 import { OutcomeUnknownError } from '../../../src/errors.ts';
 import { classify } from '../../../src/outcome.ts';
@@ -300,7 +300,7 @@ export function describeDriver(context: DriverContext): void {
       if (context.keepsWaiting !== true) {
         it('missing when a script is to be sent: a script whose caller gave up is never sent', async () => {
           const { driver } = await connect();
-          const bounded = withDeadline(driver, new SystemClock(), 200);
+          const bounded = withCallTimeout(driver, new SystemClock(), 200);
           await server.kill();
           const key = `given-up:${randomUUID()}`;
           // The first may still find the connection open; the second finds none.
@@ -315,7 +315,7 @@ export function describeDriver(context: DriverContext): void {
       if (context.waitsForDrain === true) {
         it('full when a script is to be sent: a script whose caller gave up is never sent', async () => {
           const { driver } = await connect();
-          const bounded = withDeadline(driver, new SystemClock(), 200);
+          const bounded = withCallTimeout(driver, new SystemClock(), 200);
           await server.pause();
           const filling = evalOn(driver, 'return 1', ['k'], ['x'.repeat(32 * 1024 * 1024)]);
           const key = `given-up:${randomUUID()}`;
@@ -329,7 +329,7 @@ export function describeDriver(context: DriverContext): void {
 
       it('settles within the deadline when the server is frozen, and works again after', async () => {
         const { driver } = await connect();
-        const bounded = withDeadline(driver, new SystemClock(), 300);
+        const bounded = withCallTimeout(driver, new SystemClock(), 300);
         const { subscriber: open } = await subscriber(bounded);
         const before = (await clients()).length;
         await server.pause();

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
-import { withDeadline } from '../../../src/drivers/deadline.ts';
+import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 import { evalOn } from '../../harness/script-calls.ts';
@@ -64,7 +64,7 @@ export function describeSentinelClients({ title, hasKeyPrefix, connect }: Sentin
     describeWithProcess('a failover', () => {
       /** Scripts, and connections opened from now on, go to this primary; the one that was open says that it broke. */
       async function expectAt(driver: Driver, primary: TestServer): Promise<void> {
-        const bounded = withDeadline(driver, new SystemClock(), 1_000);
+        const bounded = withCallTimeout(driver, new SystemClock(), 1_000);
         await eventually(async () => expect(await evalOn(bounded, PORT, [], [])).toBe(primary.port), {
           withinMs: 15_000,
         });

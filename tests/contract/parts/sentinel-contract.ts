@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/clock.ts';
-import { withDeadline } from '../../../src/drivers/deadline.ts';
+import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import type { Connection, Driver } from '../../../src/drivers/driver.ts';
 import { findFreePort } from '../../../src/embedded/free-port.ts';
 import type { TestServer } from '../../../src/testing/server.ts';
@@ -55,7 +55,7 @@ export function describeSentinelDriver(context: SentinelContext): void {
       const ports = watched.sentinels.map(({ port }) => port);
       const { driver, close } = await context.connect({ name: watched.name, ports });
       closers.push(close);
-      return withDeadline(driver, new SystemClock(), 1_000);
+      return withCallTimeout(driver, new SystemClock(), 1_000);
     }
 
     async function open(driver: Driver): Promise<{ connection: Connection; listener: Listener }> {

@@ -1,6 +1,6 @@
 /** A server that was found to be the wrong one is sent no script, on whatever connection. */
 import { expect, it } from 'vitest';
-import { withDeadline } from '../../../src/drivers/deadline.ts';
+import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { evalShaOn } from '../../harness/script-calls.ts';
 import { CarryingDriver } from '../support/sending.ts';
@@ -9,7 +9,7 @@ it('neither as the library sends it, nor on a dedicated connection', async () =>
   const inner = new CarryingDriver();
   let refusal: Error | undefined;
   const watch = { dueAt: 0, refusal: () => refusal, onRecovered() {} };
-  const driver = withDeadline(inner, new ManualClock(), 1_000, watch);
+  const driver = withCallTimeout(inner, new ManualClock(), 1_000, watch);
   const connection = await driver.openConnection('A', { onMessage() {}, onDown() {} });
   inner.reply = async () => ['held'];
 

@@ -1,6 +1,6 @@
 /** What is taken over from looks at the servers, what is told of it, and when that is taken back. */
 import { describe, expect, it } from 'vitest';
-import { refusalOf } from '../../../src/drivers/deadline.ts';
+import { refusalOf } from '../../../src/drivers/call-timeout.ts';
 import type { ScriptReply } from '../../../src/drivers/driver.ts';
 import type { ClientEvents, Report } from '../../../src/events.ts';
 import type { Wishes } from '../../../src/preflight/capabilities.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { withDeadline } from '../../../src/drivers/deadline.ts';
+import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import type {
   CallSignal,
   ChannelKind,
@@ -59,7 +59,7 @@ function setUp() {
     },
     close: vi.fn(async () => {}),
   } satisfies Driver;
-  const bounded = withDeadline(driver, clock, TIMEOUT_MS);
+  const bounded = withCallTimeout(driver, clock, TIMEOUT_MS);
   return { clock, answer, opening, acknowledged, subscriber, driver, bounded };
 }
 
@@ -79,7 +79,7 @@ async function opened(given: SetUp): Promise<Connection> {
   return given.bounded.openConnection('', EVENTS);
 }
 
-describe('withDeadline', () => {
+describe('withCallTimeout', () => {
   it.each(CALLS)('lets %s wait for its time limit and no longer', async (_, call) => {
     const given = setUp();
     const settled = vi.fn();
@@ -247,7 +247,7 @@ describe('the watch over calls', () => {
   function watched() {
     const given = setUp();
     const watch = { dueAt: 0, refusal: vi.fn((): Error | undefined => undefined), onRecovered: vi.fn() };
-    return { ...given, watch, bounded: withDeadline(given.driver, given.clock, TIMEOUT_MS, watch) };
+    return { ...given, watch, bounded: withCallTimeout(given.driver, given.clock, TIMEOUT_MS, watch) };
   }
 
   it('is notified of the first answer after a missing one', async () => {

@@ -111,7 +111,7 @@ class CallTimes {
   }
 }
 
-class DeadlineDriver implements Driver {
+class CallTimeoutDriver implements Driver {
   readonly library: string;
   readonly topology: Topology;
   readonly writesOnce: boolean;
@@ -241,12 +241,12 @@ class DeadlineDriver implements Driver {
  *
  * @param connectionName the name for connections that the driver opens, unless their library gives them one
  */
-export function withDeadline(
+export function withCallTimeout(
   driver: Driver,
   clock: Clock,
   timeoutMs: number,
   watch?: CallWatch,
   connectionName?: string,
 ): Driver {
-  return new DeadlineDriver(driver, clock, timeoutMs, watch, connectionName);
+  return new CallTimeoutDriver(driver, clock, timeoutMs, watch, connectionName);
 }
