@@ -66,8 +66,8 @@ inline lose(c) {
 }
 
 /*
- * src/runtime/lease.ts: a word of the server counts from before the question. The holder counts by its own
- * clock, which may be late by the drift. Leaves 0 in `deadline` when the word counts no more.
+ * src/runtime/lease-deadline.ts: a confirmation by the server counts from before the request. The holder counts by its
+ * own clock, which may be late by the drift. Leaves 0 in `deadline` when the confirmation counts no more.
  */
 inline relyOn(c, drift) {
 #ifdef DEADLINE_FROM_REPLY

@@ -6,7 +6,7 @@
  */
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import { assertInTime, type Grant } from '../runtime/lease.ts';
+import { assertInTime, type Grant } from '../runtime/lifetime.ts';
 import { POLL_MS } from '../runtime/poller.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';

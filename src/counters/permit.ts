@@ -7,7 +7,7 @@
 import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import type { Entry, Grant } from '../runtime/lease.ts';
+import type { Entry, Grant } from '../runtime/lifetime.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Tenure } from '../runtime/tenure.ts';
@@ -245,7 +245,7 @@ export class HeldPermit implements Permit, Entry {
     const { watchdog } = this.#runtime;
     const tenure = this.#tenure;
     if (tenure !== undefined) watchdog.unwatch(tenure);
-    tenure?.mindDeadline();
+    tenure?.armDeadlineTimer();
     return (isReleased) => {
       if (this.#releasing !== undefined || this.#loss !== undefined) return;
       if (isReleased) {

@@ -2,7 +2,7 @@
  * Ends a tenure on the server. The owner learns whether it held the lock until then, even if replies get lost.
  */
 import { mayHaveRun } from '../outcome.ts';
-import type { Lease } from './lease.ts';
+import type { Lease } from './lease-deadline.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { retry, retryCommand } from './retry.ts';
 import type { Runtime } from './runtime.ts';

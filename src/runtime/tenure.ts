@@ -9,7 +9,7 @@
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
 import { InOrder } from './in-order.ts';
-import { type Entry, type Grant, Lifetime } from './lease.ts';
+import { type Entry, type Grant, Lifetime } from './lifetime.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { type Ending, release } from './release.ts';
 import { retry } from './retry.ts';
@@ -206,7 +206,7 @@ export class Tenure extends Lifetime {
     const { watchdog } = this.runtime;
     const { guarded, isCutByOthers = false } = this.protocol;
     const mustBeHeard = (guarded !== undefined || isCutByOthers) && this.count > 0;
-    if (!this.isRenewed) this.mindDeadline();
+    if (!this.isRenewed) this.armDeadlineTimer();
     if (this.isRenewed || mustBeHeard) watchdog.watch(this);
     else watchdog.unwatch(this);
   }

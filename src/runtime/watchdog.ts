@@ -229,7 +229,7 @@ export class Watchdog {
   }
 
   #tellRisk(tenure: Tenure, error: unknown): void {
-    tenure.mindDeadline();
+    tenure.armDeadlineTimer();
     if (tenure.renewalFailing) return;
     tenure.renewalFailing = true;
     const { name } = tenure.protocol;

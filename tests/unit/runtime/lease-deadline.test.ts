@@ -1,7 +1,7 @@
 /** The holder's deadline is always before the server's. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deadlineOf } from '../../../src/runtime/lease.ts';
+import { deadlineOf } from '../../../src/runtime/lease-deadline.ts';
 
 const sentAts = fc.double({ min: 0, max: 1e9, noNaN: true });
 
