@@ -133,9 +133,9 @@ inline want(c) {
 inline unlock(c) {
   printf("process %d: unlocks as owner %d\n", c, OWNER(c));
   release(c);
-#if defined(PASSING) && !defined(NO_COURTESY)
+#if defined(PASSING) && !defined(NO_STAND_BACK)
   /* Another process waits: it goes first. */
-  nap[c] = (!faulty && IS_WAITING(1 - (c)) -> COURTESY : 0)
+  nap[c] = (!faulty && IS_WAITING(1 - (c)) -> STAND_BACK : 0)
 #endif
 }
 

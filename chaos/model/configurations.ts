@@ -218,7 +218,7 @@ export const MISTAKES: readonly Mistake[] = [
     breaks: 'waiters',
   },
   {
-    name: 'NO_COURTESY',
+    name: 'NO_STAND_BACK',
     what: 'a process that releases the lock attempts again at once though others wait',
     configuration: 'passing',
     breaks: 'waiters',

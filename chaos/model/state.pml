@@ -45,7 +45,7 @@
 
 /* For how long a process passes a lock on before it releases it, and then lets other processes go first. */
 #define BUDGET 2
-#define COURTESY 1
+#define STAND_BACK 1
 
 /* Every waiter must be in within so many ticks after the faults have stopped. */
 #ifndef WITHIN

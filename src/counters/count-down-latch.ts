@@ -6,8 +6,8 @@
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
 import { Acquisition } from '../runtime/acquire.ts';
-import { POLL_MS } from '../runtime/poller.ts';
 import type { Waiting } from '../runtime/protocol.ts';
+import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   countDownLatchCountDown,
   countDownLatchDelete,

@@ -7,10 +7,10 @@
 
 import { UNANSWERED_MS } from '../requests/answers.ts';
 import { assertInTime, type Grant } from '../runtime/lifetime.ts';
-import { POLL_MS } from '../runtime/poller.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
+import { POLL_MS } from '../runtime/wake/poller.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
 import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
 import type { SetUp } from './set-up.ts';

@@ -6,9 +6,9 @@
  * permits go back, and if it has not run yet, it never will.
  */
 import { UNANSWERED_MS } from '../requests/answers.ts';
-import { POLL_MS } from '../runtime/poller.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
+import { POLL_MS } from '../runtime/wake/poller.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';

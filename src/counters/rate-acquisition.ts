@@ -8,9 +8,9 @@
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
 import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';
-import { jittered, POLL_MS } from '../runtime/poller.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
+import { jittered, POLL_MS } from '../runtime/wake/poller.ts';
 import { rateLimiterAcquire, rateLimiterUndo } from '../scripts/generated.ts';
 import { Counter, type SynchronizerContext } from './counter.ts';
 import { CounterAcquisition, lineFor, permitsOf } from './counter-acquisition.ts';

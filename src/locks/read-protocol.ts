@@ -5,9 +5,9 @@
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import { POLL_MS } from '../runtime/poller.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew, Waiting } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
+import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   readWriteLockReadEnter as readEnterScript,
   readWriteLockReadLeave as readLeaveScript,

@@ -4,8 +4,8 @@
  * Shared by the reentrant, the non-reentrant and the spin lock, which differ in re-entry and in waiting only.
  */
 import type { Wire } from '../requests/wire.ts';
-import { POLL_MS } from '../runtime/poller.ts';
 import type { Claimed, Guarded, Renew, Waiting } from '../runtime/protocol.ts';
+import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   lockAcquire,
   lockDescribe,

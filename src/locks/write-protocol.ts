@@ -6,8 +6,8 @@ import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import { POLL_MS } from '../runtime/poller.ts';
 import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew, Waiting } from '../runtime/protocol.ts';
+import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   readWriteLockHolders as holdersScript,
   lockEnter,

@@ -242,7 +242,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
     const { backoff } = this.#trouble ?? { backoff: new Backoff(20, 1_000) };
     this.#trouble = { error, backoff };
     const pauseMs = backoff.next();
-    this.#wait((line) => line.foundBusy(pauseMs));
+    this.#wait((line) => line.lookAgainIn(pauseMs));
   }
 
   /** Tells the line what was found, and waits. A caller outside the line joins it now. */

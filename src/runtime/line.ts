@@ -6,11 +6,11 @@
  * leaves this to the next waiter: whether a wake-up came since the last attempt, and when to attempt without one.
  */
 import type { CancelTimer, Clock } from '../clock.ts';
-import { Courtesy } from './courtesy.ts';
-import { jittered, type Polled, type Poller } from './poller.ts';
 import type { ReleaseAnswer, Waiting } from './protocol.ts';
 import type { Tenure } from './tenure.ts';
 import type { Listener, Listening, WakeHub } from './wake/hub.ts';
+import { jittered, type Polled, type Poller } from './wake/poller.ts';
+import { StandBack } from './wake/stand-back.ts';
 
 /** After a grant: when the next waiter attempts without a wake-up. */
 export function nextLookMs(waiting: Waiting, isShared: boolean): number {
@@ -86,7 +86,7 @@ export class Line implements Listener, Polled {
   #pollMs = 0;
   #cancelPause: CancelTimer | undefined;
   /** Created by the first release that others may have heard of. */
-  #courtesy: Courtesy | undefined;
+  #standBack: StandBack | undefined;
   /** Messages of our own releases that are still to arrive. */
   #ownMessages = 0;
 
@@ -161,11 +161,11 @@ export class Line implements Listener, Polled {
     const isTold = answer === 'released' || answer >= own;
     // No message of ours will arrive: the next one is about a release by another process.
     if (!isTold) this.#ownMessages = 0;
-    this.#courtesy ??= new Courtesy();
+    this.#standBack ??= new StandBack();
     const isKnown = answer !== 'released' && answer >= 0;
-    const standBackMs = this.#courtesy.released(isKnown ? answer - own : 1);
+    const standBackMs = this.#standBack.released(isKnown ? answer - own : 1);
     if (standBackMs === 0) this.wake();
-    else this.#lookIn(standBackMs);
+    else this.#standBackFor(standBackMs);
   }
 
   onMessage(): void {
@@ -173,16 +173,16 @@ export class Line implements Listener, Polled {
       this.#ownMessages -= 1;
       return;
     }
-    const standBackMs = this.#courtesy?.turnEnded() ?? 0;
+    const standBackMs = this.#standBack?.turnEnded() ?? 0;
     if (standBackMs === 0) this.wake();
-    else this.#lookIn(standBackMs);
+    else this.#standBackFor(standBackMs);
   }
 
-  #lookIn(ms: number): void {
+  #standBackFor(ms: number): void {
     // An attempt under way may have run before the release, and its answer would hide the release.
     this.#stale = this.#cancelPause === undefined;
     if (this.#stale) return;
-    this.foundBusy(ms);
+    this.lookAgainIn(ms);
     this.pause();
   }
 
@@ -197,13 +197,13 @@ export class Line implements Listener, Polled {
   /** Call this before an attempt is sent: every event from here on is news again. */
   attempting(): void {
     this.#stale = false;
-    this.#courtesy?.attempting();
+    this.#standBack?.attempting();
   }
 
   /** Others hold it for `busyMs`, negative when unknown. Look again in the way of this waiter. */
   found(busyMs: number, waiting: Waiting): void {
     if (waiting.kind === 'spin') {
-      this.foundBusy(waiting.nextDelayMs());
+      this.lookAgainIn(waiting.nextDelayMs());
       return;
     }
     this.peekKey = waiting.peekKey ?? '';
@@ -212,7 +212,7 @@ export class Line implements Listener, Polled {
   }
 
   /** Look again after this time. */
-  foundBusy(lookAgainMs: number): void {
+  lookAgainIn(lookAgainMs: number): void {
     this.#pollMs = 0;
     this.#lookAgainAt = this.#clock.now() + lookAgainMs;
   }
@@ -220,7 +220,7 @@ export class Line implements Listener, Polled {
   /** Another owner holds it for `remainingMs`, negative when unknown. Look again then, or at the next poll. */
   foundTaken(remainingMs: number, pollMs: number): void {
     const isPoll = remainingMs < 0 || remainingMs >= pollMs;
-    this.foundBusy(isPoll ? jittered(pollMs) : remainingMs + 1);
+    this.lookAgainIn(isPoll ? jittered(pollMs) : remainingMs + 1);
     if (isPoll) this.#pollMs = pollMs;
   }
 
@@ -244,7 +244,7 @@ export class Line implements Listener, Polled {
    */
   granted(lookAgainMs: number): void {
     this.#stale = false;
-    this.foundBusy(lookAgainMs);
+    this.lookAgainIn(lookAgainMs);
   }
 
   /** Whether the head should attempt without waiting. */

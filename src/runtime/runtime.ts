@@ -12,11 +12,11 @@ import { BackgroundRetry } from './background-retry.ts';
 import { Drain } from './drain.ts';
 import { Lines } from './line.ts';
 import { Overdue, type OverdueLimits } from './overdue.ts';
-import { type Peek, Poller } from './poller.ts';
 import type { Tenure } from './tenure.ts';
 import { WaitBudget } from './wait-budget.ts';
 import type { WakeChannels } from './wake/channels.ts';
 import { WakeHub } from './wake/hub.ts';
+import { type Peek, Poller } from './wake/poller.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** For how long, and how often, a lock may be passed on before other processes get a turn. */

@@ -1,9 +1,9 @@
 /** The waiters of one name: their order, and what the head leaves to the next. */
 import { describe, expect, it } from 'vitest';
 import { Line, type Waiter } from '../../../src/runtime/line.ts';
-import { type Peek, Poller } from '../../../src/runtime/poller.ts';
 import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
 import { WakeHub } from '../../../src/runtime/wake/hub.ts';
+import { type Peek, Poller } from '../../../src/runtime/wake/poller.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { HandDrivenDriver } from '../support/hand-driven.ts';
 
@@ -117,7 +117,7 @@ describe('Line', () => {
     const { clock, line } = setUp();
     const [head] = join(line, 1);
     line.attempting();
-    line.foundBusy(1_000);
+    line.lookAgainIn(1_000);
     expect(line.isDue).toBe(false);
     line.pause();
     await clock.advance(999);
@@ -132,7 +132,7 @@ describe('Line', () => {
     const { clock, line } = setUp();
     const [head] = join(line, 1);
     line.attempting();
-    line.foundBusy(1_000);
+    line.lookAgainIn(1_000);
     line.pause();
     line.wake();
     expect(head?.turns).toBe(1);
@@ -144,7 +144,7 @@ describe('Line', () => {
     const [head] = join(line, 1);
     line.attempting();
     line.wake();
-    line.foundBusy(1_000);
+    line.lookAgainIn(1_000);
     expect(line.isDue).toBe(true);
     expect(head?.turns).toBe(0);
   });
@@ -153,7 +153,7 @@ describe('Line', () => {
     const { clock, line } = setUp();
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
-    line.foundBusy(5_000);
+    line.lookAgainIn(5_000);
     line.pause();
     line.wake();
     // The head gives up in this very moment, without having tried again.
@@ -167,7 +167,7 @@ describe('Line', () => {
     const { clock, line } = setUp();
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
-    line.foundBusy(5_000);
+    line.lookAgainIn(5_000);
     line.pause();
     line.leave(head);
     // What the first one left behind is let go, so that its timer does not stay for the poll's length.
@@ -193,7 +193,7 @@ describe('Line', () => {
     const { clock, line } = setUp();
     const [head] = join(line, 1) as [NotingWaiter];
     line.attempting();
-    line.foundBusy(5_000);
+    line.lookAgainIn(5_000);
     line.pause();
     expect(clock.pendingTimers).toBe(1);
     line.leave(head);
@@ -204,7 +204,7 @@ describe('Line', () => {
     const { clock, line } = setUp();
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
-    line.foundBusy(1_000);
+    line.lookAgainIn(1_000);
     await clock.advance(400);
     line.leave(head);
     await clock.advance(0);
@@ -321,7 +321,7 @@ describe('Line', () => {
     driver.answersAtOnce = false;
     const [head] = join(line, 1);
     line.attempting();
-    line.foundBusy(5_000);
+    line.lookAgainIn(5_000);
     line.listenTo('a');
     line.pause();
     await clock.advance(100);
@@ -336,7 +336,7 @@ describe('Line', () => {
     driver.answersAtOnce = false;
     const [head, next] = join(line, 2) as [NotingWaiter, NotingWaiter];
     line.attempting();
-    line.foundBusy(5_000);
+    line.lookAgainIn(5_000);
     line.listenTo('a');
     await clock.advance(100);
     line.leave(head);
@@ -354,7 +354,7 @@ describe('Line', () => {
       line.listenTo('a');
       await clock.advance(0);
       line.attempting();
-      line.foundBusy(5_000);
+      line.lookAgainIn(5_000);
       line.pause();
       const hear = () => driver.connection.events.onMessage('a', '0');
       return { clock, line, head, hear };
@@ -438,7 +438,7 @@ describe('Line', () => {
     line.listenTo('a');
     await clock.advance(0);
     line.attempting();
-    line.foundBusy(5_000);
+    line.lookAgainIn(5_000);
     line.pause();
     driver.connection.events.onMessage('a', '0');
     expect(head?.turns).toBe(1);

@@ -69,7 +69,7 @@ describe('the deadline', () => {
     const line = bench.runtime.lines.at(lock.line);
     line.join({ next: undefined, previous: undefined, proceed() {}, receive: () => false });
     line.attempting();
-    line.foundBusy(60_000);
+    line.lookAgainIn(60_000);
     tenure.lose('notOwner');
     expect(line.isDue).toBe(true);
     await clock.advance(0);
@@ -311,7 +311,7 @@ describe('leaving', () => {
     const line = bench.runtime.lines.at(lock.line);
     line.join({ next: undefined, previous: undefined, proceed() {}, receive: () => false });
     line.attempting();
-    line.foundBusy(60_000);
+    line.lookAgainIn(60_000);
     const answer = defer<'released' | 'lost'>();
     lock.answers.release = () => answer.promise;
     const leaving = tenure.leave(entry);

@@ -14,7 +14,7 @@ const TURN_MS = 1.5;
 
 const MOST_LEFT_OUT = 15;
 
-export class Courtesy {
+export class StandBack {
   #others = 0;
   /** Turns of others that ended since the release. */
   #turns = 0;

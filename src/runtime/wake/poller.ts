@@ -5,8 +5,8 @@
  * attempt only for those that are free.
  */
 
-import type { CancelTimer, Clock } from '../clock.ts';
-import { classify } from '../outcome.ts';
+import type { CancelTimer, Clock } from '../../clock.ts';
+import { classify } from '../../outcome.ts';
 
 /** How long a waiter sleeps at most without a message: the cost of a lost wake-up. */
 export const POLL_MS = 5_000;

@@ -1,8 +1,8 @@
 /** Looking at many locks together. */
 import { describe, expect, it } from 'vitest';
-import { type Peek, type Polled, Poller } from '../../../src/runtime/poller.ts';
-import { ManualClock } from '../../harness/manual-clock.ts';
-import { refusal, reset } from '../support/deferred.ts';
+import { type Peek, type Polled, Poller } from '../../../../src/runtime/wake/poller.ts';
+import { ManualClock } from '../../../harness/manual-clock.ts';
+import { refusal, reset } from '../../support/deferred.ts';
 
 class NotingLine implements Polled {
   readonly looks: number[] = [];
