@@ -30,7 +30,7 @@ import { Guard } from './requests/guard.ts';
 import { ReplicaAcks } from './requests/replica-acks.ts';
 import { ReplicaCounts } from './requests/replica-counts.ts';
 import type { Wire } from './requests/wire.ts';
-import type { OverdueLimits } from './runtime/overdue.ts';
+import type { LongHoldLimits } from './runtime/long-hold-warnings.ts';
 import { OwnerNumbers, Sections } from './runtime/owner.ts';
 import type { Renew } from './runtime/protocol.ts';
 import { Runtime } from './runtime/runtime.ts';
@@ -52,7 +52,7 @@ export interface Parts {
 }
 
 /** Undefined where no option asks for a warning. */
-function overdueLimits({ warnHeldMs, warnWaitMs }: Settings): OverdueLimits | undefined {
+function longHoldLimits({ warnHeldMs, warnWaitMs }: Settings): LongHoldLimits | undefined {
   if (warnHeldMs === undefined && warnWaitMs === undefined) return undefined;
   return {
     heldMs: warnHeldMs ?? Number.POSITIVE_INFINITY,
@@ -126,7 +126,7 @@ export class Wiring {
       channels,
       peek: async (locks) => (await lockPeek.run(this.driver, { locks }, {})).remaining,
       whileHolding: () => this.ownRecord.keep(),
-      overdue: overdueLimits(settings),
+      longHoldLimits: longHoldLimits(settings),
     });
     const own = [id, this.ownRecord.record] as const;
     const records = new ClientRecords(this.driver, (key) => this.runtime.slotOf(key), own);

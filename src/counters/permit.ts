@@ -178,7 +178,7 @@ export class HeldPermit implements Permit, Entry {
   }
 
   release(): Promise<boolean> {
-    this.#runtime.overdue?.over(this);
+    this.#runtime.longHoldWarnings?.over(this);
     this.#releasing ??= this.#giveBack();
     return this.#releasing;
   }
@@ -194,7 +194,7 @@ export class HeldPermit implements Permit, Entry {
 
   onLost(error: LeaseLostError): void {
     this.#loss = error;
-    this.#runtime.overdue?.over(this);
+    this.#runtime.longHoldWarnings?.over(this);
     this.#held.remove(this);
     this.#controller?.abort(error);
   }
@@ -249,7 +249,7 @@ export class HeldPermit implements Permit, Entry {
     return (isReleased) => {
       if (this.#releasing !== undefined || this.#loss !== undefined) return;
       if (isReleased) {
-        this.#runtime.overdue?.over(this);
+        this.#runtime.longHoldWarnings?.over(this);
         this.#held.remove(this);
         this.#releasing = Promise.resolve(true);
         this.#tenure?.handOver();

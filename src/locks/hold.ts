@@ -138,7 +138,7 @@ export class LockHold implements Hold, Entry {
   unlock(): Promise<boolean> {
     if (this.#unlocking === undefined) {
       this.#cancelMaxHold?.();
-      this.#runtime.overdue?.over(this);
+      this.#runtime.longHoldWarnings?.over(this);
       this.#unlocking = this.#held.leave(this);
     }
     return this.#unlocking;
@@ -161,7 +161,7 @@ export class LockHold implements Hold, Entry {
   onLost(error: LeaseLostError): void {
     this.#loss = error;
     this.#cancelMaxHold?.();
-    this.#runtime.overdue?.over(this);
+    this.#runtime.longHoldWarnings?.over(this);
     this.#controller?.abort(error);
   }
 

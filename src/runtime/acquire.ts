@@ -114,7 +114,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
       // One attempt only, and others of this process wait already: it cannot be its turn.
       if (waitMs === 0 && hasOthers && !this.isShared) return resolve(null);
       this.#place = this.runtime.underWay.add(this);
-      this.runtime.overdue?.asks(this);
+      this.runtime.longHoldWarnings?.asks(this);
       if (signal !== undefined) this.#forgetSignal = onAbort(signal, (reason) => this.interrupt(reason));
       if (!this.isShared) this.#queue(this.#lineId);
       // Where many may hold it, a caller with a single attempt does not wait behind the line.
@@ -149,7 +149,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
     if (value === undefined) return false;
     this.#hasAttempted = false;
     this.#line?.granted(nextLookMs(this.waiting, this.isShared));
-    this.runtime.overdue?.granted(this, value);
+    this.runtime.longHoldWarnings?.granted(this, value);
     this.#end(() => this.#resolve(value));
     return true;
   }
@@ -225,7 +225,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
     this.#isInDoubt = false;
     this.#hasAttempted = false;
     if (this.#line?.hasOthers) this.#line.granted(nextLookMs(this.waiting, this.isShared));
-    this.runtime.overdue?.granted(this, value);
+    this.runtime.longHoldWarnings?.granted(this, value);
     this.#end(() => this.#resolve(value));
   }
 
@@ -289,7 +289,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
     this.#cancelLimit?.();
     this.#forgetSignal?.();
     if (this.#place !== undefined) this.runtime.underWay.remove(this.#place);
-    this.runtime.overdue?.over(this);
+    this.runtime.longHoldWarnings?.over(this);
     settle();
     if (this.#isInDoubt) this.abandon();
     // The next waiter must not miss a wake-up that this one received, and must replace the note on the server that

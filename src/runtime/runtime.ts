@@ -11,7 +11,7 @@ import { slotOf } from '../slots.ts';
 import { BackgroundRetry } from './background-retry.ts';
 import { Drain } from './drain.ts';
 import { Lines } from './line.ts';
-import { Overdue, type OverdueLimits } from './overdue.ts';
+import { type LongHoldLimits, LongHoldWarnings } from './long-hold-warnings.ts';
 import type { Tenure } from './tenure.ts';
 import { WaitBudget } from './wait-budget.ts';
 import type { WakeChannels } from './wake/channels.ts';
@@ -51,7 +51,7 @@ export interface RuntimeSettings {
   /** Called when the client begins to hold something, and regularly while it does. */
   readonly whileHolding?: () => void;
   /** Which holds and waits to warn of; left out: none. */
-  readonly overdue?: OverdueLimits | undefined;
+  readonly longHoldLimits?: LongHoldLimits | undefined;
 }
 
 export class Runtime {
@@ -69,7 +69,7 @@ export class Runtime {
   readonly watchdog: Watchdog;
   readonly whileHolding: () => void;
   /** Left out where no option asks for it. */
-  readonly overdue: Overdue | undefined;
+  readonly longHoldWarnings: LongHoldWarnings | undefined;
   /** Acquisitions and waits under way. */
   readonly underWay = new LinkedList<Arriving>();
   /** All tenures held at present. */
@@ -99,7 +99,8 @@ export class Runtime {
     this.backgroundRetry = new BackgroundRetry(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
     this.whileHolding = settings.whileHolding ?? (() => {});
-    this.overdue = settings.overdue && new Overdue(clock, report, settings.overdue);
+    this.longHoldWarnings =
+      settings.longHoldLimits && new LongHoldWarnings(clock, report, settings.longHoldLimits);
   }
 
   /** Keys of one slot can share one script call; without a Cluster, all keys can. */
@@ -174,7 +175,7 @@ export class Runtime {
     });
     this.backgroundRetry.close();
     this.watchdog.close();
-    this.overdue?.close();
+    this.longHoldWarnings?.close();
     this.hub.close();
     await this.driver.close();
   }

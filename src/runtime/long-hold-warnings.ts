@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { Report } from '../events.ts';
 
-export interface OverdueLimits {
+export interface LongHoldLimits {
   /** `Infinity`: no limit. */
   readonly heldMs: number;
   readonly waitMs: number;
@@ -41,10 +41,10 @@ function placesOf(module: string | undefined): string[] {
   return [folder.href, fileURLToPath(folder)];
 }
 
-export class Overdue {
+export class LongHoldWarnings {
   readonly #clock: Clock;
   readonly #report: Report;
-  readonly #limits: OverdueLimits;
+  readonly #limits: LongHoldLimits;
   /** Calls that are not yet reported. */
   readonly #waits = new Map<Lasting, Since>();
   readonly #holds = new Map<Lasting, Since>();
@@ -53,7 +53,7 @@ export class Overdue {
   #cancelTimer: CancelTimer | undefined;
   #firesAt = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Clock, report: Report, limits: OverdueLimits) {
+  constructor(clock: Clock, report: Report, limits: LongHoldLimits) {
     this.#clock = clock;
     this.#report = report;
     this.#limits = limits;
