@@ -47,7 +47,7 @@ export abstract class CounterAcquisition<T, A> extends Acquisition<T, A> {
 
   /** Undoes attempts in the background; `undo` is repeated for at most this time. */
   protected giveBack(undo: () => Promise<void>, forMs = UNANSWERED_MS): void {
-    this.runtime.backgroundRetry.settle(`return permits of "${this.name}"`, forMs, undo);
+    this.runtime.backgroundRetry.repeatUntilAnswered(`return permits of "${this.name}"`, forMs, undo);
   }
 
   /** The server says that the attempt was given up. Only a bug in holdfast could repeat it. */

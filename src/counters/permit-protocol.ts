@@ -155,7 +155,7 @@ export class PermitProtocol implements TenureProtocol {
     try {
       return (await retry(clock, commandTimeoutMs, what, call)) === 'released';
     } catch (error) {
-      runtime.backgroundRetry.settle(what, UNANSWERED_MS, call);
+      runtime.backgroundRetry.repeatUntilAnswered(what, UNANSWERED_MS, call);
       throw error;
     }
   }

@@ -115,7 +115,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       );
     } finally {
       if (takesTurns) turns.leave(section);
-      section.owner.settle(this.protocol.identity);
+      section.owner.forgetIfIdle(this.protocol.identity);
     }
   }
 
@@ -170,7 +170,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     if (!(await turns.enter(section, waitBudget))) return null;
     return () => {
       turns.leave(section);
-      section.owner.settle(identity);
+      section.owner.forgetIfIdle(identity);
     };
   }
 
@@ -197,13 +197,13 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       if (entered !== undefined) return entered;
       const remember = (tenure?: Tenure) => {
         interest.tenure = tenure;
-        owner.settle(identity);
+        owner.forgetIfIdle(identity);
       };
       const limits = { waitMs: Math.max(0, waitBudget.endsAt - runtime.clock.now()), signal };
       return await new LockAcquisition(this, { owner, remember }, wish, limits.waitMs).take(limits);
     } finally {
       interest.gate.leave(visit);
-      owner.settle(identity);
+      owner.forgetIfIdle(identity);
     }
   }
 

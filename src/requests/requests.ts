@@ -70,7 +70,8 @@ export class Requests {
     try {
       return await this.#changeOnce(verb, memory, call);
     } catch (error) {
-      if (evenIfNotRun || error instanceof OutcomeUnknownError) this.#settle(verb, since, () => call(memory));
+      if (evenIfNotRun || error instanceof OutcomeUnknownError)
+        this.#retryInBackground(verb, since, () => call(memory));
       throw error;
     }
   }
@@ -78,7 +79,7 @@ export class Requests {
   /** Runs a change once, in the background. */
   oweLater(verb: string, call: (memory: Memory) => Promise<unknown>): void {
     const memory = this.#memory();
-    this.#settle(verb, serverTime(this.#context.runtime.clock), () => call(memory));
+    this.#retryInBackground(verb, serverTime(this.#context.runtime.clock), () => call(memory));
   }
 
   /** The server remembers a request for longer than it is retried: the last attempt takes time and may arrive late. */
@@ -103,9 +104,9 @@ export class Requests {
     return retry(clock, commandTimeoutMs, `${verb} "${this.#name}"`, call);
   }
 
-  #settle(verb: string, since: number, call: () => Promise<unknown>): void {
+  #retryInBackground(verb: string, since: number, call: () => Promise<unknown>): void {
     const { clock, backgroundRetry } = this.#context.runtime;
     const leftMs = since + UNANSWERED_MS - serverTime(clock);
-    backgroundRetry.settle(`${verb} "${this.#name}"`, leftMs, call);
+    backgroundRetry.repeatUntilAnswered(`${verb} "${this.#name}"`, leftMs, call);
   }
 }

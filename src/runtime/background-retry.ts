@@ -29,7 +29,7 @@ export class BackgroundRetry {
    * Repeats an idempotent call until it is answered, for at most this long. Time in which the machine is suspended
    * counts: meanwhile leases end, and the server forgets answers.
    */
-  settle(what: string, forMs: number, call: () => Promise<unknown>): void {
+  repeatUntilAnswered(what: string, forMs: number, call: () => Promise<unknown>): void {
     if (this.#closed) return;
     const task = this.#repeat(what, serverTime(this.#clock) + forMs, call);
     this.#tasks.add(task);

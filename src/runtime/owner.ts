@@ -85,7 +85,7 @@ export class Owner {
     return [...this.#interests.values()].flatMap(({ tenure }) => tenure ?? []);
   }
 
-  /** @internal The caller calls `settle` when done. */
+  /** @internal The caller calls `forgetIfIdle` when done. */
   interestIn(lock: string): Interest {
     let interest = this.#interests.get(lock);
     if (interest === undefined) {
@@ -100,7 +100,7 @@ export class Owner {
   }
 
   /** @internal An owner that lives long and takes many locks must not remember them all. */
-  settle(lock: string): void {
+  forgetIfIdle(lock: string): void {
     const interest = this.#interests.get(lock);
     if (interest?.tenure === undefined && interest?.gate.isIdle && interest.turns.isIdle) {
       this.#interests.delete(lock);

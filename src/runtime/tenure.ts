@@ -220,7 +220,11 @@ export class Tenure extends Lifetime {
       return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
     } catch (error) {
       // Each retry sets the count as it is by then; after the last release there is nothing to set.
-      this.runtime.backgroundRetry.settle(what, this.lease.longestMs, async () => this.isHeld && leave());
+      this.runtime.backgroundRetry.repeatUntilAnswered(
+        what,
+        this.lease.longestMs,
+        async () => this.isHeld && leave(),
+      );
       throw error;
     }
   }

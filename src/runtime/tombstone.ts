@@ -21,7 +21,7 @@ export function leaveTombstone(
   owner: string,
   leaseMs: number,
 ): void {
-  runtime.backgroundRetry.settle(`release "${protocol.name}"`, leaseMs, () =>
+  runtime.backgroundRetry.repeatUntilAnswered(`release "${protocol.name}"`, leaseMs, () =>
     protocol.end(owner, tombstoneMs(leaseMs)),
   );
 }
@@ -29,7 +29,7 @@ export function leaveTombstone(
 /** Removes an owner that gave up, and whose attempts are all answered, from the server's queue. */
 export function withdraw(runtime: Runtime, protocol: LockProtocol, owner: string): void {
   if (protocol.queueMs === undefined) return;
-  runtime.backgroundRetry.settle(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
+  runtime.backgroundRetry.repeatUntilAnswered(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
     protocol.end(owner, runtime.rememberMs),
   );
 }

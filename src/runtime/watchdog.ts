@@ -215,15 +215,15 @@ export class Watchdog {
     for (const [i, tenure] of tenures.entries()) {
       if (held[i] === 1) {
         tenure.prolonged(sentAt, leaseMs);
-        this.#settled(tenure);
+        this.#renewalEnded(tenure);
       } else if (this.#renewing.has(tenure)) missing.push(tenure);
       // A tenure released meanwhile is rightly gone from the server.
     }
     // After an unanswered reclaim, the batch is renewed again and the tenure found missing again.
-    await Promise.all(missing.map((tenure) => tenure.reclaim().then(() => this.#settled(tenure))));
+    await Promise.all(missing.map((tenure) => tenure.reclaim().then(() => this.#renewalEnded(tenure))));
   }
 
-  #settled(tenure: Tenure): void {
+  #renewalEnded(tenure: Tenure): void {
     const wanted = this.#renewing.delete(tenure);
     if (wanted) tenure.watch();
   }

@@ -97,7 +97,7 @@ export class WakeHub {
     const joined = listeners;
     joined.add(listener);
     return {
-      ready: this.#settleIn(channel).want(channel),
+      ready: this.#homeOf(channel).want(channel),
       stop: () => {
         joined.delete(listener);
         if (joined.size > 0 || this.#listeners.get(channel) !== joined) return;
@@ -135,7 +135,7 @@ export class WakeHub {
   }
 
   /** The link that serves the channel; a channel that has one keeps it. */
-  #settleIn(channel: string): WakeLink {
+  #homeOf(channel: string): WakeLink {
     let home = this.#homes.get(channel);
     if (home === undefined) {
       home = this.#link(this.#settings.driver.nodeOf(channel));
@@ -161,7 +161,7 @@ export class WakeHub {
     }
     const former = this.#homes.get(channel);
     this.#homes.delete(channel);
-    const home = this.#settleIn(channel);
+    const home = this.#homeOf(channel);
     if (home !== former) former?.unwant(channel);
     await home.want(channel);
     if (!home.isSubscribed(channel)) return;

@@ -15,7 +15,7 @@ describe('BackgroundRetry', () => {
   it('repeats until the server has answered', async () => {
     const { clock, reports, backgroundRetry } = setUp();
     let calls = 0;
-    backgroundRetry.settle('release "x"', 30_000, async () => {
+    backgroundRetry.repeatUntilAnswered('release "x"', 30_000, async () => {
       calls += 1;
       if (calls < 4) throw reset();
     });
@@ -29,7 +29,7 @@ describe('BackgroundRetry', () => {
     const { clock, reports, backgroundRetry } = setUp();
     const error = reset();
     let calls = 0;
-    backgroundRetry.settle('release "x"', 5_000, async () => {
+    backgroundRetry.repeatUntilAnswered('release "x"', 5_000, async () => {
       calls += 1;
       throw error;
     });
@@ -45,7 +45,7 @@ describe('BackgroundRetry', () => {
     async (when) => {
       const { clock, reports, backgroundRetry } = setUp();
       let calls = 0;
-      backgroundRetry.settle('release "x"', 60_000, async () => {
+      backgroundRetry.repeatUntilAnswered('release "x"', 60_000, async () => {
         calls += 1;
         if (when === 'during an attempt') clock.suspend(60_000);
         throw reset();
@@ -63,7 +63,7 @@ describe('BackgroundRetry', () => {
     const { clock, reports, backgroundRetry } = setUp();
     const error = refusal();
     let calls = 0;
-    backgroundRetry.settle('release "x"', 30_000, async () => {
+    backgroundRetry.repeatUntilAnswered('release "x"', 30_000, async () => {
       calls += 1;
       if (calls < 4) throw error;
     });
@@ -76,7 +76,7 @@ describe('BackgroundRetry', () => {
 
   it('reports a refusal that is never lifted once', async () => {
     const { clock, reports, backgroundRetry } = setUp();
-    backgroundRetry.settle('release "x"', 5_000, () => Promise.reject(refusal()));
+    backgroundRetry.repeatUntilAnswered('release "x"', 5_000, () => Promise.reject(refusal()));
     await clock.advance(10_000);
     expect(reports.of('error')).toHaveLength(1);
     expect(clock.pendingTimers).toBe(0);
@@ -85,8 +85,8 @@ describe('BackgroundRetry', () => {
   it('is drained when every task has ended, however it ended', async () => {
     const { clock, backgroundRetry } = setUp();
     const answer = defer();
-    backgroundRetry.settle('a', 30_000, () => answer.promise);
-    backgroundRetry.settle('b', 1_000, () => Promise.reject(refusal()));
+    backgroundRetry.repeatUntilAnswered('a', 30_000, () => answer.promise);
+    backgroundRetry.repeatUntilAnswered('b', 1_000, () => Promise.reject(refusal()));
     const drained = watchPromise(backgroundRetry.drained());
     await clock.advance(2_000);
     expect(drained.state).toBe('pending');
@@ -103,11 +103,11 @@ describe('BackgroundRetry', () => {
     const { clock, backgroundRetry } = setUp();
     const answer = defer();
     const calls: string[] = [];
-    backgroundRetry.settle('under way', 30_000, () => {
+    backgroundRetry.repeatUntilAnswered('under way', 30_000, () => {
       calls.push('under way');
       return answer.promise;
     });
-    backgroundRetry.settle('pausing', 30_000, () => {
+    backgroundRetry.repeatUntilAnswered('pausing', 30_000, () => {
       calls.push('pausing');
       return Promise.reject(reset());
     });
