@@ -75,7 +75,7 @@ export class Wiring {
   readonly preflight: Preflight;
   readonly inspector: Inspector;
   readonly ownRecord: OwnRecord;
-  readonly #plain: Wire;
+  readonly #unguarded: Wire;
   readonly #guarded: Wire;
   readonly #isGuarded: boolean;
   readonly #report: Report;
@@ -169,28 +169,28 @@ export class Wiring {
       rawName: (name) => checkSlots(driver.keyPrefix + checkName(mapName(name)), driver.topology),
       announced: (taken) => this.#announced(taken),
     });
-    this.#plain = wireWith();
+    this.#unguarded = wireWith();
     this.#guarded = wireWith(this.guard);
     const shared = {
       runtime: this.runtime,
       numbers: new OwnerNumbers(id),
-      answers: new Answers(clock, this.#plain),
+      answers: new Answers(clock, this.#unguarded),
     };
     const labelOf = async (owner: string) => (await records.read([owner])).get(clientOf(owner) ?? '')?.label;
     this.context = { ...shared, clientId: id, sections: new Sections(), labelOf };
     this.synchronizers = {
       ...shared,
-      wire: this.#plain,
+      wire: this.#unguarded,
       sharedLooks: new SharedLooks(),
       noted: new Noted(),
     };
-    const reentrant = renewWith(REENTRANT_SCRIPTS, this.#plain);
+    const reentrant = renewWith(REENTRANT_SCRIPTS, this.#unguarded);
     this.renewals = {
       reentrant,
-      simple: renewWith(SIMPLE_SCRIPTS, this.#plain),
-      readWrite: { read: renewReads(this.#plain), write: reentrant },
+      simple: renewWith(SIMPLE_SCRIPTS, this.#unguarded),
+      readWrite: { read: renewReads(this.#unguarded), write: reentrant },
     };
-    this.permits = new HeldPermits(renewPermits(this.#plain));
+    this.permits = new HeldPermits(renewPermits(this.#unguarded));
   }
 
   /**
@@ -199,7 +199,7 @@ export class Wiring {
    * @throws OptionError
    */
   wire(guarded = this.#isGuarded): Wire {
-    if (!guarded) return this.#plain;
+    if (!guarded) return this.#unguarded;
     checkGrace(this.runtime.watchdogMs, this.guard.graceMs);
     this.preflight.expectGuard();
     return this.#guarded;

@@ -32,7 +32,7 @@ const LONGEST_ANSWER_MS = 30_000;
 /** The shortest poll interval, however little silence is permitted: a shorter one would be spinning. */
 const SHORTEST_POLL_MS = 100;
 
-const ACQUIRE = { plain: fairLockAcquire, guarded: fairLockGuardedAcquire };
+const ACQUIRE = { unguarded: fairLockAcquire, guarded: fairLockGuardedAcquire };
 
 export class FairProtocol implements LockProtocol {
   readonly name: string;

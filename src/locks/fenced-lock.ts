@@ -36,7 +36,7 @@ export interface FencedHold extends Hold {
 /**
  * A lock whose holds have tokens, for resources that check them.
  *
- * An owner that holds the same name as a plain lock has no token: re-entry here throws `ReentryError`.
+ * An owner that took the same name through a lock without tokens has no token: re-entry here throws `ReentryError`.
  *
  * @example
  * ```ts
@@ -60,7 +60,7 @@ export interface FencedLockOptions extends LockKindOptions {
   tokenRetentionMs?: number | undefined;
 }
 
-const ACQUIRE = { plain: fencedLockAcquire, guarded: fencedLockGuardedAcquire };
+const ACQUIRE = { unguarded: fencedLockAcquire, guarded: fencedLockGuardedAcquire };
 
 class FencedProtocol extends ReentrantProtocol {
   /** The next hold needs a new token. */
@@ -82,7 +82,7 @@ class FencedProtocol extends ReentrantProtocol {
 
   protected override reclaim(hold: Claimed, terms: ReclaimTerms): Promise<Reclaimed> {
     const { owner, count, leaseMs, token } = hold;
-    // A plain lock of the same name began this tenure: there is no token to restore.
+    // A lock of the same name without tokens began this tenure: there is no token to restore.
     if (token === undefined) return super.reclaim(hold, terms);
     const keys = { lock: this.key, ended: this.ended(owner), last: this.#token, ...terms.guard };
     return fencedLockReclaim.run(this.wire.driver, keys, { owner, count, token, leaseMs, ...terms.grace });

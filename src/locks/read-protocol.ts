@@ -37,7 +37,7 @@ export function renewReads({ driver }: Wire): Renew {
   };
 }
 
-const ACQUIRE = { plain: readWriteLockReadAcquire, guarded: readWriteLockGuardedReadAcquire };
+const ACQUIRE = { unguarded: readWriteLockReadAcquire, guarded: readWriteLockGuardedReadAcquire };
 
 export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   /** Other readers keep the key alive, and with it the field. */

@@ -23,7 +23,7 @@ import { guardedBy, type Reclaimed, type ReclaimTerms } from './reclaiming.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
 
 export const REENTRANT_SCRIPTS = {
-  acquire: { plain: lockAcquire, guarded: lockGuardedAcquire },
+  acquire: { unguarded: lockAcquire, guarded: lockGuardedAcquire },
   release: lockRelease,
   end: lockEnd,
   renew: lockRenew,

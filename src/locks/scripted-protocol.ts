@@ -26,7 +26,7 @@ import type {
 } from '../scripts/generated.ts';
 
 export interface LockScripts {
-  readonly acquire: { readonly plain: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };
+  readonly acquire: { readonly unguarded: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };
   readonly release: typeof lockRelease;
   readonly end: typeof lockEnd;
   readonly renew: typeof lockRenew;
@@ -71,7 +71,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.#isPlain || this.wire.grantSender.isOneCommand(this.key);
+    return this.#bypassesGrantSender || this.wire.grantSender.isOneCommand(this.key);
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
@@ -85,7 +85,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
     keys: Keys,
     args: Args,
   ): Promise<AcquireAnswer> {
-    if (this.#isPlain) return scripts.plain.run(this.wire.driver, keys, args);
+    if (this.#bypassesGrantSender) return scripts.unguarded.run(this.wire.driver, keys, args);
     return this.wire.grantSender.lock(this, scripts, keys, args);
   }
 
@@ -94,8 +94,8 @@ export abstract class ScriptedProtocol implements LockProtocol {
     return this.#tombstonePrefix + owner;
   }
 
-  /** Neither the guard nor acknowledgements are part of a grant now. */
-  get #isPlain(): boolean {
+  /** Neither the guard nor acknowledgements are part of a grant now: the script goes straight to the driver. */
+  get #bypassesGrantSender(): boolean {
     const { guard, clock, replicaCounts } = this.wire;
     return guard === undefined && clock.now() < replicaCounts.noneNeededUntil;
   }

@@ -22,7 +22,7 @@ import { guardedBy } from './reclaiming.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
 
 export const SIMPLE_SCRIPTS = {
-  acquire: { plain: simpleLockAcquire, guarded: simpleLockGuardedAcquire },
+  acquire: { unguarded: simpleLockAcquire, guarded: simpleLockGuardedAcquire },
   release: simpleLockRelease,
   end: simpleLockEnd,
   renew: simpleLockRenew,

@@ -26,8 +26,8 @@ import { guardedBy } from './reclaiming.ts';
 const SHOW_EVERY_MS = 1_000;
 const NOTED_MS = 3_000;
 
-const ACQUIRE = { plain: readWriteLockWriteAcquire, guarded: readWriteLockGuardedWriteAcquire };
-const STEAL = { plain: readWriteLockSteal, guarded: readWriteLockGuardedSteal };
+const ACQUIRE = { unguarded: readWriteLockWriteAcquire, guarded: readWriteLockGuardedWriteAcquire };
+const STEAL = { unguarded: readWriteLockSteal, guarded: readWriteLockGuardedSteal };
 
 export interface WriteStyle {
   /** New readers of every holdfast client wait while this writer waits. */

@@ -25,7 +25,7 @@ interface KeptOut {
 
 /** A script that grants a lock, without and with the guard. */
 export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
-  readonly plain: Pick<Script<Keys, Args, Reply>, 'run'>;
+  readonly unguarded: Pick<Script<Keys, Args, Reply>, 'run'>;
   readonly guarded: Pick<
     Script<
       Keys & Parameters<typeof guardCheck.run>[1],
@@ -58,12 +58,12 @@ export class GrantSender {
    */
   lock<Keys extends object, Args extends object, Reply extends { status: string }>(
     place: Place,
-    { plain, guarded }: GrantingScripts<Keys, Args, Reply>,
+    { unguarded, guarded }: GrantingScripts<Keys, Args, Reply>,
     keys: Keys,
     args: Args,
   ): Promise<Reply | KeptOut> {
     const asks = this.#guard;
-    if (asks === undefined) return this.#acknowledged(place, (runner) => plain.run(runner, keys, args));
+    if (asks === undefined) return this.#acknowledged(place, (runner) => unguarded.run(runner, keys, args));
     return this.#acknowledged(place, (runner): Promise<Reply | KeptOut> => {
       const { key: guard, graceMs, trusted } = asks.termsFor(place.key);
       // Both objects were made for this call. Spreading them would cost more than the rest of the client's work.

@@ -34,17 +34,17 @@ export function release(
       return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
     });
   }
-  const isPlain = protocol.writesOnce === true && !isDoubtful;
-  if (!isPlain || protocol.release === undefined)
+  const needsTombstone = protocol.writesOnce !== true || isDoubtful;
+  if (needsTombstone || protocol.release === undefined)
     return retryCommand(clock, commandTimeoutMs, what, end(), () => end);
   // No copy of the owner's commands can arrive later, so the server need not remember that the hold is over. If the
   // reply is lost, the repeat leaves a tombstone. A hold gone before its lease ended was released by the first command.
-  const endForGood = async () => {
+  const endAfterLostReply = async () => {
     const answer = await end();
     const isBeforeItsEnd = runtime.leaseClock.now() < lease.leaseEndsAt;
     return answer === 'lost' && isBeforeItsEnd ? 'released' : answer;
   };
   return retryCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
-    mayHaveRun(error) ? endForGood : end,
+    mayHaveRun(error) ? endAfterLostReply : end,
   );
 }

@@ -22,7 +22,7 @@ const SERVER = 'ab'.repeat(20);
 const GRACE_MS = 30_000;
 const PLACE = { name: 'orders', key: 'raw:orders' };
 const KEYS = { lock: 'raw:orders', ended: 'ended' };
-const LOCK = { plain: lockAcquire, guarded: lockGuardedAcquire };
+const LOCK = { unguarded: lockAcquire, guarded: lockGuardedAcquire };
 const ARGS = { owner: 'c:1', leaseMs: 30_000 };
 
 /** A server that has so many replicas connected, as far as it says. */
@@ -301,7 +301,7 @@ describe('behind the guard', () => {
     const keys = { lock: 'raw:orders', queue: 'q', timeouts: 't', seen: 's', ended: 'ended' };
     const args = { ...ARGS, waitMs: 1, silentMs: 1, publish: 'PUBLISH', channel: 'c' };
     const grant = watchPromise(
-      plain.lock(PLACE, { plain: fairLockAcquire, guarded: fairLockGuardedAcquire }, keys, args),
+      plain.lock(PLACE, { unguarded: fairLockAcquire, guarded: fairLockGuardedAcquire }, keys, args),
     );
     await clock.advance(0);
     expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
