@@ -132,7 +132,7 @@ export class HeldPermit implements Permit, Entry {
     this.#held = held;
     this.#isDoubtful = grant.doubtful ?? false;
     held.add(this);
-    this.#tenure = this.#stand(grant);
+    this.#tenure = this.#tenureFor(grant);
   }
 
   get name(): string {
@@ -215,10 +215,10 @@ export class HeldPermit implements Permit, Entry {
     }
     this.renewed = false;
     const wanted: Grant = { owner: this.id, sentAt, leaseMs };
-    const known = this.#tenure?.handOver() ?? { ...wanted, leaseMs: Number.POSITIVE_INFINITY };
+    const known = this.#tenure?.endLocally() ?? { ...wanted, leaseMs: Number.POSITIVE_INFINITY };
     const isLonger = known.sentAt + known.leaseMs < sentAt + leaseMs;
     const [shorter, longer] = isLonger ? [known, wanted] : [wanted, known];
-    const tenure = this.#stand(shorter);
+    const tenure = this.#tenureFor(shorter);
     // The server may have the longer lease. Retries of a release must end even if that lease never does.
     tenure?.asked(sentAt, Math.min(longer.leaseMs, shorter.leaseMs + UNANSWERED_MS));
     this.#tenure = tenure;
@@ -229,8 +229,8 @@ export class HeldPermit implements Permit, Entry {
       if (this.#loss !== undefined || tenure?.checkDeadline() === false) return;
       if (!isUpdated) this.#lose();
       else {
-        tenure?.handOver();
-        this.#tenure = this.#stand(wanted);
+        tenure?.endLocally();
+        this.#tenure = this.#tenureFor(wanted);
       }
     };
   }
@@ -252,7 +252,7 @@ export class HeldPermit implements Permit, Entry {
         this.#runtime.longHoldWarnings?.over(this);
         this.#held.remove(this);
         this.#releasing = Promise.resolve(true);
-        this.#tenure?.handOver();
+        this.#tenure?.endLocally();
       } else if (this.renewed && tenure?.isHeld) {
         watchdog.watch(tenure);
       }
@@ -268,7 +268,7 @@ export class HeldPermit implements Permit, Entry {
     }
   }
 
-  #stand(grant: Grant): Tenure | undefined {
+  #tenureFor(grant: Grant): Tenure | undefined {
     if (grant.leaseMs === Number.POSITIVE_INFINITY) return undefined;
     const terms = { ...grant, doubtful: this.#isDoubtful };
     return new Tenure(this.#runtime, this.protocol, terms, this);

@@ -64,7 +64,7 @@ const ACQUIRE = { unguarded: fencedLockAcquire, guarded: fencedLockGuardedAcquir
 
 class FencedProtocol extends ReentrantProtocol {
   /** The next hold needs a new token. */
-  override readonly isPassedOn = false;
+  override readonly canPassOn = false;
   readonly #token: string;
   readonly #retentionMs: number;
 

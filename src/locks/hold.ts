@@ -63,14 +63,14 @@ export interface HoldOptions {
 }
 
 /** Whether the next waiter of this process may take over the tenure of such a hold. */
-export function isPassedOn({ leaseMs, isMember = false }: HoldOptions): boolean {
+export function canPassOn({ leaseMs, isMember = false }: HoldOptions): boolean {
   return leaseMs === undefined && !isMember;
 }
 
 export class LockHold implements Hold, Entry {
   readonly name: string;
   readonly renewed: boolean;
-  readonly isPassedOn: boolean;
+  readonly canPassOn: boolean;
   readonly #runtime: Runtime;
   readonly #maxHoldMs: number | undefined;
   #tenure: Tenure | undefined;
@@ -83,12 +83,12 @@ export class LockHold implements Hold, Entry {
     this.#runtime = runtime;
     this.name = name;
     this.renewed = wish.leaseMs === undefined;
-    this.isPassedOn = isPassedOn(wish);
+    this.canPassOn = canPassOn(wish);
     this.#maxHoldMs = wish.maxHoldMs;
   }
 
   /** Attaches the hold to the tenure that it has entered: from here on it is held. */
-  standOn(tenure: Tenure): this {
+  attachTo(tenure: Tenure): this {
     this.#tenure = tenure;
     if (this.#maxHoldMs !== undefined) {
       this.#cancelMaxHold = this.#runtime.clock.inBackground(this.#maxHoldMs, () => tenure.revoke('maxHold'));

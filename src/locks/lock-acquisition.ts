@@ -8,7 +8,7 @@ import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol, Waiting } from '../runtime/protocol.ts';
 import { Tenure } from '../runtime/tenure.ts';
 import { leaveTombstone, withdraw } from '../runtime/tombstone.ts';
-import { type HoldOptions, isPassedOn, LockHold } from './hold.ts';
+import { canPassOn, type HoldOptions, LockHold } from './hold.ts';
 import type { LockContext } from './lock-context.ts';
 
 interface Lockable {
@@ -42,10 +42,10 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   constructor(lock: Lockable, asker: Asker | undefined, wish: HoldOptions, waitMs: number) {
     const { runtime, numbers } = lock.context;
     super(runtime, lock.protocol.line);
-    const beginner = lock.protocol.begin?.(asker?.owner, numbers.next());
+    const start = lock.protocol.begin?.(asker?.owner, numbers.next());
     this.#lock = lock;
-    this.#protocol = beginner?.protocol ?? lock.protocol;
-    this.#field = beginner?.field;
+    this.#protocol = start?.protocol ?? lock.protocol;
+    this.#field = start?.field;
     this.#asker = asker;
     this.#waitMs = waitMs;
     this.#wish = wish;
@@ -111,19 +111,19 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
     const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, forgetting(this.#asker));
     this.#asker?.remember(tenure);
-    return hold.standOn(tenure);
+    return hold.attachTo(tenure);
   }
 
   /** An acquisition without an explicit lease or a token can use the tenure as it is. */
   protected override takeOver(tenure: Tenure): LockHold | undefined {
     const { protocol } = tenure;
-    const isSame = this.#protocol.isPassedOn && protocol.identity === this.#protocol.identity;
-    if (!isSame || !isPassedOn(this.#wish)) return undefined;
+    const isSame = this.#protocol.canPassOn && protocol.identity === this.#protocol.identity;
+    if (!isSame || !canPassOn(this.#wish)) return undefined;
     if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
     const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
     tenure.passTo(hold, forgetting(this.#asker));
     this.#asker?.remember(tenure);
-    return hold.standOn(tenure);
+    return hold.attachTo(tenure);
   }
 
   protected abandon(): void {

@@ -107,7 +107,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     if (takesTurns && !(await turns.enter(section, waitBudget))) throw await this.#timeout(waitMs ?? 0);
     try {
       const leftMs = Math.max(0, waitBudget.endsAt - runtime.clock.now());
-      const hold = await this.#takeAgain(section.owner, wish, { waitMs: leftMs, signal });
+      const hold = await this.#takeFor(section.owner, wish, { waitMs: leftMs, signal });
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
       const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
       return await runHolding(hold, run, runtime.report, (_, released) =>
@@ -152,7 +152,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   /** @internal Takes the lock for the given owner, or for a new one. */
   takeAs(owner: Owner | undefined, wish: HoldOptions, limits: Limits): Promise<LockHold | null> {
-    if (owner !== undefined) return this.#takeAgain(owner, wish, limits);
+    if (owner !== undefined) return this.#takeFor(owner, wish, limits);
     this.#tellSelfWait(limits);
     return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
   }
@@ -175,7 +175,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** Takes the lock for an owner that may already hold it or be acquiring it right now. */
-  async #takeAgain(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
+  async #takeFor(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
     const { runtime } = this.context;
     runtime.assertOpen();
     const around = this.context.sections.current();
@@ -223,7 +223,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     }
     const hold = new LockHold(runtime, this.name, wish);
     const entering = tenure.enter(hold, wish.leaseMs ?? runtime.watchdogMs).then((entered) => {
-      return entered ? hold.standOn(tenure) : undefined;
+      return entered ? hold.attachTo(tenure) : undefined;
     });
     try {
       const entered = await waitBudget.wait(entering, Number.POSITIVE_INFINITY);

@@ -5,7 +5,14 @@
 import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew, Waiting } from '../runtime/protocol.ts';
+import type {
+  AcquireAnswer,
+  Guarded,
+  LockProtocol,
+  Renew,
+  TenureStart,
+  Waiting,
+} from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
@@ -65,7 +72,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     return this.heldAs('write') !== undefined;
   }
 
-  begin(owner: Owner | undefined, fresh: string): Beginner {
+  begin(owner: Owner | undefined, fresh: string): TenureStart {
     const protocol = new ReadProtocol(this.wire, this.name, this.renew, owner);
     const writing = this.heldAs('write', owner);
     if (writing === undefined || numbersUsed.has(writing)) return { field: fresh, protocol };

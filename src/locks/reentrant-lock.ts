@@ -37,7 +37,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
   readonly line: string;
   readonly guarded: Guarded | undefined;
   /** A spin lock has no subscription, and gets no turns by wake-ups. */
-  readonly isPassedOn: boolean;
+  readonly canPassOn: boolean;
   readonly #spin: (() => Waiting) | undefined;
 
   /** @param spin how a spin lock waits, without a subscription */
@@ -46,7 +46,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
     this.identity = `lock ${this.key}`;
     this.line = spin === undefined ? this.identity : `spin-${this.identity}`;
     this.guarded = guardedBy(wire, this.key, (hold, terms) => this.reclaim(hold, terms));
-    this.isPassedOn = spin === undefined;
+    this.canPassOn = spin === undefined;
     this.#spin = spin;
   }
 

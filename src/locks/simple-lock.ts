@@ -48,7 +48,7 @@ export class SimpleProtocol extends ScriptedProtocol {
     });
   }
 
-  readonly isPassedOn = true;
+  readonly canPassOn = true;
 
   waiting(): Waiting {
     return { kind: 'messages', channel: this.channel, pollMs: POLL_MS };

@@ -6,7 +6,14 @@ import { ReentryError, ReplicationError } from '../errors.ts';
 import { endedKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import type { AcquireAnswer, Beginner, Guarded, LockProtocol, Renew, Waiting } from '../runtime/protocol.ts';
+import type {
+  AcquireAnswer,
+  Guarded,
+  LockProtocol,
+  Renew,
+  TenureStart,
+  Waiting,
+} from '../runtime/protocol.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   readWriteLockHolders as holdersScript,
@@ -58,7 +65,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     });
   }
 
-  begin(owner: Owner | undefined, fresh: string): Beginner {
+  begin(owner: Owner | undefined, fresh: string): TenureStart {
     this.#refuseUpgrade(owner);
     const protocol = new WriteProtocol(this.wire, this.name, this.renew, this.#style, owner);
     return { field: `${fresh}${WRITER}`, protocol };

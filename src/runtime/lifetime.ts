@@ -46,7 +46,7 @@ export interface Entry {
   /** Taken without an explicit lease: the watchdog keeps the tenure alive while this entry lasts. */
   readonly renewed: boolean;
   /** It needs nothing special: on leaving, it may pass the tenure to the next waiter of this process. */
-  readonly isPassedOn?: boolean;
+  readonly canPassOn?: boolean;
   /** Called once when the tenure is lost while this entry lasts. */
   onLost(error: LeaseLostError): void;
 }

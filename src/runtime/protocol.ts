@@ -48,7 +48,7 @@ export interface LockState {
 }
 
 /** How a tenure begins: its owner field on the server, and the protocol to use for it. */
-export interface Beginner {
+export interface TenureStart {
   readonly field: string;
   readonly protocol: LockProtocol;
 }
@@ -90,7 +90,7 @@ export interface TenureProtocol {
   /** Ends the hold of an owner whose commands were all answered, when no copy of them can arrive later. */
   release?(owner: string): Promise<ReleaseAnswer>;
   /** It may be passed to another waiter of this process, which needs nothing new from the server. */
-  readonly isPassedOn?: boolean;
+  readonly canPassOn?: boolean;
   /** Whether no copy of an answered command can arrive later. */
   readonly writesOnce?: boolean;
   /** Other owners may keep the key alive after this lease: a lost hold must be released all the same. */
@@ -111,7 +111,7 @@ export interface LockProtocol extends TenureProtocol {
    *
    * @throws ReentryError when a hold of the owner keeps it from ever getting this
    */
-  begin?(owner: Owner | undefined, fresh: string): Beginner;
+  begin?(owner: Owner | undefined, fresh: string): TenureStart;
   /** The owner of this protocol's tenure holds the lock exclusively already, so that this takes nothing from others. */
   readonly isDowngrade?: boolean;
   /** Whether an acquisition is a single command at present, with no follow-up to wait for. */

@@ -169,7 +169,7 @@ export class Tenure extends Lifetime {
    */
   #passOn(left: Entry): boolean {
     const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.runtime;
-    if (passOnWithin === false || this.protocol.isPassedOn !== true || !left.isPassedOn) return false;
+    if (passOnWithin === false || this.protocol.canPassOn !== true || !left.canPassOn) return false;
     const line = this.runtime.lines.waitingAt(this.protocol.line);
     if (line === undefined) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
@@ -185,7 +185,7 @@ export class Tenure extends Lifetime {
    * Ends the tenure in this process only. The same owner continues with another lease, in a new tenure that
    * renewals of this one under way do not reach. Returns what is known of the lease so far.
    */
-  handOver(): Grant {
+  endLocally(): Grant {
     if (this.state === 'held') {
       this.state = 'over';
       this.stopTimers();
@@ -243,9 +243,9 @@ export class Tenure extends Lifetime {
     }
     this.state = 'over';
     this.stopTimers();
-    const { isPassedOn, line, name } = this.protocol;
+    const { canPassOn, line, name } = this.protocol;
     const { backgroundRetry } = this.runtime;
-    const waiting = isPassedOn ? this.runtime.lines.waitingAt(line) : undefined;
+    const waiting = canPassOn ? this.runtime.lines.waitingAt(line) : undefined;
     waiting?.releasing();
     backgroundRetry.began();
     const ended = (answer?: ReleaseAnswer) => {

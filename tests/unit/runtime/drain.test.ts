@@ -88,7 +88,7 @@ describe('a drain', () => {
   it('goes on when a tenure continues as another one in the same turn', async () => {
     const { runtime, clock, bench, tenure } = held();
     const drain = watched(runtime.drain(100_000));
-    tenure.handOver();
+    tenure.endLocally();
     const next = bench.hold(new HandDrivenProtocol('it', new NotingRenewal(clock)));
     await clock.advance(0);
     expect(drain.isOver).toBe(false);

@@ -28,7 +28,7 @@ const UNHURRIED = { maxMs: 1_000_000, maxHolds: 1_000_000 };
 function setUp(passOn = UNHURRIED) {
   const bench = new Bench({ passOn });
   const renewal = new NotingRenewal(bench.clock);
-  const passed = { isPassedOn: true };
+  const passed = { canPassOn: true };
   const lock = Object.assign(new HandDrivenProtocol('a', renewal), passed);
   const guardedLock = Object.assign(new GuardedProtocol('a', renewal), passed);
   /** Somebody who waits in this process, at the head of the line. */

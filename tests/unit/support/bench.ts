@@ -82,7 +82,7 @@ export class NotingEntry implements Entry {
 
   constructor(readonly renewed: boolean) {}
 
-  get isPassedOn(): boolean {
+  get canPassOn(): boolean {
     return this.renewed;
   }
 
