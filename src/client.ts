@@ -163,9 +163,9 @@ export class Holdfast extends ObservedClient implements AsyncDisposable {
   ): Promise<T> {
     // Two names may be mapped to one key: that is one lock.
     const locks = new Map<string, Lock>();
-    const { rawName } = this.wiring.wire();
+    const { keyOf } = this.wiring.wire();
     for (const name of checkNames(names)) {
-      const key = rawName(name);
+      const key = keyOf(name);
       if (!locks.has(key)) locks.set(key, this.getLock(name));
     }
     return this.getMultiLock(...locks.values()).withLock(work, options);

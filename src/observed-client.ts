@@ -39,7 +39,7 @@ export abstract class ObservedClient extends Primitives {
    * ```
    */
   async inspect(name: string, options?: InspectOptions): Promise<Description> {
-    const key = this.wiring.wire().rawName(checkName(name));
+    const key = this.wiring.wire().keyOf(checkName(name));
     const checked = checkOptions('inspect', options);
     return this.read(`inspect "${name}"`, () => this.wiring.inspector.inspect(key, checked));
   }

@@ -154,7 +154,7 @@ export abstract class Primitives {
   getCountDownLatch(name: string): CountDownLatch {
     this.#used();
     const latch = new CountDownLatch(this.wiring.synchronizers, checkName(name));
-    if (this.wiring.driver.topology === 'cluster' && !latchFitsCluster(this.wiring.wire().rawName(name))) {
+    if (this.wiring.driver.topology === 'cluster' && !latchFitsCluster(this.wiring.wire().keyOf(name))) {
       throw new OptionError(
         `In a Cluster, the name of a count-down latch must not have braces, as "${name}" has: Redisson's rules put ` +
           'the name in braces to derive the channel, which would then be in another slot than the latch',

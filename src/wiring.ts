@@ -166,7 +166,7 @@ export class Wiring {
       rememberMs: this.runtime.rememberMs,
       commandTimeoutMs,
       fairWaitMs,
-      rawName: (name) => checkSlots(driver.keyPrefix + checkName(mapName(name)), driver.topology),
+      keyOf: (name) => checkSlots(driver.keyPrefix + checkName(mapName(name)), driver.topology),
       announced: (taken) => this.#announced(taken),
     });
     this.#unguarded = wireWith();

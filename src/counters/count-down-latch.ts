@@ -64,7 +64,7 @@ export class CountDownLatch {
   async trySetCount(count: number): Promise<boolean> {
     checkCount(count, 'count', 1);
     const { requests, keys, wake } = this.#counter;
-    const trySet = this.#counter.once(countDownLatchTrySetCount, keys, { count, ...wake });
+    const trySet = this.#counter.requestWith(countDownLatchTrySetCount, keys, { count, ...wake });
     const reply = await requests.change('set the count of', trySet);
     this.#counter.changed(reply);
     return reply.status === 'set';
@@ -79,8 +79,8 @@ export class CountDownLatch {
   async countDown(): Promise<void> {
     const { context, requests, keys, wake } = this.#counter;
     context.runtime.assertOpen();
-    const countDown = this.#counter.once(countDownLatchCountDown, keys, wake);
-    this.#counter.changed(await requests.owe('count down', countDown));
+    const countDown = this.#counter.requestWith(countDownLatchCountDown, keys, wake);
+    this.#counter.changed(await requests.changeSurely('count down', countDown));
   }
 
   /** The count; 0 when the latch is open or was never closed. */
@@ -111,7 +111,10 @@ export class CountDownLatch {
    */
   async delete(): Promise<boolean> {
     const { requests, keys, wake } = this.#counter;
-    const reply = await requests.change('delete', this.#counter.once(countDownLatchDelete, keys, wake));
+    const reply = await requests.change(
+      'delete',
+      this.#counter.requestWith(countDownLatchDelete, keys, wake),
+    );
     this.#counter.changed(reply);
     return reply.status === 'deleted';
   }

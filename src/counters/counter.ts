@@ -28,13 +28,13 @@ export class Counter {
   constructor(context: SynchronizerContext, kind: string, name: string) {
     this.context = context;
     this.name = name;
-    this.key = context.wire.rawName(name);
+    this.key = context.wire.keyOf(name);
     this.identity = `${kind} ${this.key}`;
     this.requests = new Requests(context, name, this.key);
   }
 
   /** A request that runs this script, and tells it where to remember the answer, and for how long. */
-  once<
+  requestWith<
     Keys extends { answer: string },
     Args extends { rememberMs: number },
     Reply extends { status: string },

@@ -81,7 +81,7 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
     this.#isGivenUp = true;
     const answer = this.#answer;
     if (answer === undefined) return;
-    const undo = this.#counter.once(semaphoreUndo, this.#counter.keys, {
+    const undo = this.#counter.requestWith(semaphoreUndo, this.#counter.keys, {
       count: this.count,
       ...this.#counter.wake,
     });

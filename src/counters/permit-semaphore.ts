@@ -181,7 +181,7 @@ export class PermitExpirableSemaphore {
     const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, id: permitBytes(id) };
     const { status } = await this.#counter.requests.change(
       'update the lease of a permit of',
-      this.#counter.once(permitSemaphoreUpdateLease, this.#protocol.keys, args),
+      this.#counter.requestWith(permitSemaphoreUpdateLease, this.#protocol.keys, args),
     );
     changed?.(status === 'updated');
     return status === 'updated';
@@ -214,7 +214,7 @@ export class PermitExpirableSemaphore {
   /** Sets the total of free and taken permits; if reduced, the number of free permits may be below 0 for a while. */
   async setPermits(permits: number): Promise<void> {
     const args = { count: checkCount(permits, 'permits', 0, MOST_PERMITS), ...this.#counter.wake };
-    const set = this.#counter.once(permitSemaphoreSetPermits, this.#protocol.keys, args);
+    const set = this.#counter.requestWith(permitSemaphoreSetPermits, this.#protocol.keys, args);
     this.#counter.changed(await this.#counter.requests.change('set the permits of', set));
   }
 
@@ -278,9 +278,9 @@ export class PermitExpirableSemaphore {
     const { tombstoneMs, keys } = this.#protocol;
     const args = { ...this.#counter.wake, tombstoneMs, ids: ids.map(permitBytes) };
     const ended = this.#protocol.endedKeys(ids);
-    const releaseAll = this.#counter.once(permitSemaphoreReleaseAll, { ...keys, ended }, args);
+    const releaseAll = this.#counter.requestWith(permitSemaphoreReleaseAll, { ...keys, ended }, args);
     try {
-      const reply = await this.#counter.requests.owe('release permits of', releaseAll);
+      const reply = await this.#counter.requests.changeSurely('release permits of', releaseAll);
       tell(reply.status === 'released');
       this.#counter.changed(reply);
       return reply.status === 'refused' ? 0 : reply.count;

@@ -77,7 +77,7 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
   }
 
   protected attempt(): Promise<Answer> {
-    const acquire = this.#counter.once(rateLimiterAcquire, this.#counter.keys, this.#args);
+    const acquire = this.#counter.requestWith(rateLimiterAcquire, this.#counter.keys, this.#args);
     return acquire({ answer: this.#answer, rememberMs: this.hadTrouble ? LATE_MS : 0 });
   }
 
@@ -107,7 +107,7 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
   }
 
   protected abandon(): void {
-    const undo = this.#counter.once(rateLimiterUndo, this.#counter.keys, this.#args);
+    const undo = this.#counter.requestWith(rateLimiterUndo, this.#counter.keys, this.#args);
     this.giveBack(async () => {
       const reply = await undo({ answer: this.#answer, rememberMs: LATE_MS });
       if (reply.status === 'returned') this.#counter.wakeWaiters();

@@ -84,7 +84,7 @@ export class RateLimiter {
   async trySetRate(options: RateOptions): Promise<boolean> {
     const rate = checkRate(options);
     const { requests, keys } = this.#counter;
-    const trySet = this.#counter.once(rateLimiterTrySetRate, keys, rate);
+    const trySet = this.#counter.requestWith(rateLimiterTrySetRate, keys, rate);
     const { status } = await requests.change('set the rate of', trySet);
     if (status === 'set') this.#counter.wakeWaiters();
     return status === 'set';
@@ -97,7 +97,7 @@ export class RateLimiter {
   async setRate(options: RateOptions): Promise<void> {
     const rate = checkRate(options);
     const { requests, keys } = this.#counter;
-    await requests.change('set the rate of', this.#counter.once(rateLimiterSetRate, keys, rate));
+    await requests.change('set the rate of', this.#counter.requestWith(rateLimiterSetRate, keys, rate));
     this.#counter.wakeWaiters();
   }
 
@@ -167,8 +167,8 @@ export class RateLimiter {
     const { context, requests, keys } = this.#counter;
     context.runtime.assertOpen();
     if (count === 0) return;
-    const release = this.#counter.once(rateLimiterRelease, keys, { count });
-    const { status } = await requests.owe('release', release);
+    const release = this.#counter.requestWith(rateLimiterRelease, keys, { count });
+    const { status } = await requests.changeSurely('release', release);
     if (status === 'unset') throw unsetError(this.name);
     this.#counter.wakeWaiters();
   }

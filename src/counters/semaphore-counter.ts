@@ -31,7 +31,7 @@ export class SemaphoreCounter extends Counter {
     const args = { count, ttlMs, ...this.wake };
     const reply = await this.requests.change(
       'set the permits of',
-      this.once(semaphoreTrySetPermits, this.keys, args),
+      this.requestWith(semaphoreTrySetPermits, this.keys, args),
     );
     this.changed(reply);
     return reply.status === 'set';
@@ -42,7 +42,7 @@ export class SemaphoreCounter extends Counter {
     const args = { count, ...this.wake };
     const reply = await this.requests.change(
       'add permits to',
-      this.once(semaphoreAddPermits, this.keys, args),
+      this.requestWith(semaphoreAddPermits, this.keys, args),
     );
     this.changed(reply);
   }

@@ -111,14 +111,14 @@ export class Semaphore {
     context.runtime.assertOpen();
     if (count === 0) return;
     if (this.#setUp.creates) {
-      await requests.owe('release', async (memory) => {
+      await requests.changeSurely('release', async (memory) => {
         await this.#setUp.ensure();
         await this.#releaseIfExists(count, memory);
       });
       return;
     }
-    const release = this.#counter.once(semaphoreRelease, keys, { count, ...wake });
-    this.#counter.changed(await requests.owe('release', release));
+    const release = this.#counter.requestWith(semaphoreRelease, keys, { count, ...wake });
+    this.#counter.changed(await requests.changeSurely('release', release));
   }
 
   /**
@@ -132,7 +132,7 @@ export class Semaphore {
     const { context, requests } = this.#counter;
     context.runtime.assertOpen();
     if (count === 0) return false;
-    return requests.owe('release', (memory) => this.#releaseIfExists(count, memory));
+    return requests.changeSurely('release', (memory) => this.#releaseIfExists(count, memory));
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
@@ -148,7 +148,7 @@ export class Semaphore {
     // It takes permits, as an acquisition does.
     context.runtime.assertAdmitting();
     await this.#setUp.ensure();
-    const drain = this.#counter.once(semaphoreDrainPermits, keys, {});
+    const drain = this.#counter.requestWith(semaphoreDrainPermits, keys, {});
     return (await requests.change('drain permits of', drain)).count;
   }
 
@@ -178,7 +178,7 @@ export class Semaphore {
     // Permits have no lease: those not given back before the connection closes are lost.
     const interrupt = (reason: unknown) => {
       closed = reason;
-      requests.oweLater('release', (memory) => this.#releaseIfExists(count, memory));
+      requests.changeInBackground('release', (memory) => this.#releaseIfExists(count, memory));
     };
     // A closing client waits until it is known whether there are permits to give back.
     runtime.backgroundRetry.began();
@@ -210,7 +210,7 @@ export class Semaphore {
     // A closing client waits until the permits are back.
     runtime.backgroundRetry.began();
     try {
-      await requests.owe('release', (memory) => this.#releaseIfExists(count, memory), {
+      await requests.changeSurely('release', (memory) => this.#releaseIfExists(count, memory), {
         evenIfNotRun: true,
       });
     } catch (error) {
@@ -222,7 +222,7 @@ export class Semaphore {
 
   async #releaseIfExists(count: number, memory: Memory): Promise<boolean> {
     const { keys, wake } = this.#counter;
-    const release = this.#counter.once(semaphoreReleaseIfExists, keys, { count, ...wake });
+    const release = this.#counter.requestWith(semaphoreReleaseIfExists, keys, { count, ...wake });
     const reply = await release(memory);
     this.#counter.changed(reply);
     return reply.status === 'released';

@@ -58,7 +58,7 @@ export class RedisFencedRegister implements FencedRegister {
     this.name = name;
     this.#runtime = runtime;
     this.#wire = wire;
-    this.#keys = { register: registerKey(wire.rawName(name)) };
+    this.#keys = { register: registerKey(wire.keyOf(name)) };
     this.#writer = writer;
   }
 

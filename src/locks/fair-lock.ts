@@ -39,7 +39,7 @@ export class FairProtocol implements LockProtocol {
   readonly key: string;
   readonly identity: string;
   readonly line = null;
-  readonly queueMs: number;
+  readonly waitNoteMs: number;
   readonly renew: Renew;
   readonly guarded: Guarded | undefined;
   readonly #wire: Wire;
@@ -51,9 +51,9 @@ export class FairProtocol implements LockProtocol {
 
   constructor(wire: Wire, name: string, renew: Renew) {
     this.name = name;
-    this.key = wire.rawName(name);
+    this.key = wire.keyOf(name);
     this.identity = `lock ${this.key}`;
-    this.queueMs = wire.fairWaitMs;
+    this.waitNoteMs = wire.fairWaitMs;
     this.renew = renew;
     this.guarded = guardedBy(wire, this.key, ({ owner, count, leaseMs }, { guard, grace }) => {
       const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner), ...guard };

@@ -83,7 +83,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     return this.#lock.isShared;
   }
 
-  override get isReentry(): boolean {
+  override get isDowngrade(): boolean {
     return this.#protocol.isDowngrade ?? false;
   }
 
@@ -131,13 +131,13 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
       this.runtime,
       this.#protocol,
       this.#owner,
-      Math.max(this.#leaseMs, this.#protocol.queueMs ?? 0),
+      Math.max(this.#leaseMs, this.#protocol.waitNoteMs ?? 0),
     );
   }
 
   /** Where the server keeps a queue or a note of waiters, the owner must leave it. */
   protected override withdraw(): boolean {
-    if (this.#protocol.queueMs === undefined || this.#waitMs === 0) return false;
+    if (this.#protocol.waitNoteMs === undefined || this.#waitMs === 0) return false;
     withdraw(this.runtime, this.#protocol, this.#owner);
     return true;
   }

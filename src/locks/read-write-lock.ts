@@ -85,8 +85,7 @@ export class ProtocolReadWriteLock implements ReadWriteLock {
   async holders(): Promise<readonly string[]> {
     const { runtime } = this.#context;
     runtime.assertOpen();
-    const ask = () =>
-      readWriteLockHolders.run(this.#wire.driver, { lock: this.#wire.rawName(this.name) }, {});
+    const ask = () => readWriteLockHolders.run(this.#wire.driver, { lock: this.#wire.keyOf(this.name) }, {});
     const reply = await retry(runtime.clock, runtime.commandTimeoutMs, `describe "${this.name}"`, ask);
     return reply.status === 'free' ? [] : reply.holders;
   }
@@ -97,7 +96,7 @@ export class ProtocolReadWriteLock implements ReadWriteLock {
    */
   stolenLock(): Lock {
     const { runtime } = this.#context;
-    const key = this.#wire.rawName(this.name);
+    const key = this.#wire.keyOf(this.name);
     const onStolen = (thief: string) => {
       // Only the thief holds the lock: every other hold of this client ended just now or earlier.
       for (const tenure of tenuresOf(runtime, key)) if (tenure.owner !== thief) tenure.lose('forced');

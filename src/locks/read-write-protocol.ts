@@ -53,7 +53,7 @@ export abstract class ReadWriteProtocol {
   constructor(wire: Wire, name: string, mode: Mode, renew: Renew, owner: Owner | undefined) {
     this.wire = wire;
     this.name = name;
-    this.key = wire.rawName(name);
+    this.key = wire.keyOf(name);
     this.identity = this.identityOf(mode);
     this.renew = renew;
     this.channel = readWriteChannel(this.key);

@@ -54,7 +54,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
   constructor(wire: Wire, name: string, scripts: LockScripts, renew: Renew) {
     this.wire = wire;
     this.name = name;
-    this.key = wire.rawName(name);
+    this.key = wire.keyOf(name);
     this.renew = renew;
     this.#scripts = scripts;
   }

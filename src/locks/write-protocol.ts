@@ -49,7 +49,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
   readonly line: string | null;
   readonly guarded: Guarded | undefined;
   /** How long the note of a waiting writer lasts: a writer that gives up removes it. */
-  readonly queueMs?: number;
+  readonly waitNoteMs?: number;
   readonly #style: WriteStyle;
 
   constructor(wire: Wire, name: string, renew: Renew, style: WriteStyle = {}, owner?: Owner) {
@@ -57,7 +57,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     this.#style = style;
     // A thief does not queue behind the waiting writers of its process.
     this.line = style.onStolen ? null : this.identity;
-    if (style.preferred) this.queueMs = NOTED_MS;
+    if (style.preferred) this.waitNoteMs = NOTED_MS;
     this.guarded = guardedBy(wire, this.key, ({ owner: field, count, leaseMs }, { guard, grace }) => {
       const keys = { lock: this.key, ended: endedKey(this.key, field), ...guard };
       const reader = this.heldAs('read')?.owner ?? '';
@@ -84,7 +84,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
       ended: endedKey(this.key, owner),
       waiting: waitingWritersKey(this.key),
     };
-    const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.queueMs ?? 0) : 0 };
+    const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.waitNoteMs ?? 0) : 0 };
     const reply = await this.wire.grantSender.lock(this, ACQUIRE, keys, args);
     // The owner may have begun to read after this acquisition began.
     if (reply.status === 'busy' && 'mode' in reply && reply.mode === 'read') this.#refuseUpgrade(this.owner);

@@ -60,7 +60,7 @@ export class Requests {
    * Runs a change once that others depend on. Without an answer in time the call rejects, and is retried in the
    * background if it may have run; with `evenIfNotRun`, also if it has not.
    */
-  async owe<T>(
+  async changeSurely<T>(
     verb: string,
     call: (memory: Memory) => Promise<T>,
     { evenIfNotRun = false } = {},
@@ -77,7 +77,7 @@ export class Requests {
   }
 
   /** Runs a change once, in the background. */
-  oweLater(verb: string, call: (memory: Memory) => Promise<unknown>): void {
+  changeInBackground(verb: string, call: (memory: Memory) => Promise<unknown>): void {
     const memory = this.#memory();
     this.#retryInBackground(verb, serverTime(this.#context.runtime.clock), () => call(memory));
   }

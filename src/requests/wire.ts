@@ -28,7 +28,7 @@ export interface Wire {
   /** How long a waiter of a fair lock may be silent by Redisson's rules. */
   readonly fairWaitMs: number;
   /** The user's name → the main key, with mapping and prefix applied. */
-  rawName(name: string): string;
+  keyOf(name: string): string;
   /** To be called with whether the server accepted the wake-up of a release: 1 or 0. */
   announced(taken: number): void;
 }

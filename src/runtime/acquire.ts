@@ -12,19 +12,19 @@ import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import { type Line, nextLookMs, type Waiter } from './line.ts';
 import type { Waiting } from './protocol.ts';
-import type { Arriving, Runtime } from './runtime.ts';
+import type { PendingCall, Runtime } from './runtime.ts';
 import type { Tenure } from './tenure.ts';
 import type { Limits } from './wait-budget.ts';
 
 /** @typeParam T what the caller gets; @typeParam A the answer to an attempt */
-export abstract class Acquisition<T, A> implements Waiter, Arriving {
+export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   next: Waiter | undefined;
   previous: Waiter | undefined;
   protected readonly runtime: Runtime;
   readonly #lineId: string | null;
   #line: Line | undefined;
   /** Its place in the list of calls under way. */
-  #place: Link<Arriving> | undefined;
+  #place: Link<PendingCall> | undefined;
   #resolve!: (value: T | null) => void;
   #reject!: (error: unknown) => void;
   #state: 'asking' | 'queued' | 'pausing' | 'over' = 'queued';
@@ -62,8 +62,8 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
   protected get asksFirst(): boolean {
     return false;
   }
-  /** Its owner holds the lock already, in another way: it takes nothing new. */
-  get isReentry(): boolean {
+  /** Its owner holds more than it asks for, as a writer that begins to read: it takes nothing from others. */
+  get isDowngrade(): boolean {
     return false;
   }
   /** An attempt always settles within one command time-out. */
@@ -105,7 +105,7 @@ export abstract class Acquisition<T, A> implements Waiter, Arriving {
       this.#resolve = resolve;
       this.#reject = reject;
       const { closing, clock, lines, commandTimeoutMs } = this.runtime;
-      if (closing !== undefined && !this.isReentry) throw closing;
+      if (closing !== undefined && !this.isDowngrade) throw closing;
       signal?.throwIfAborted();
       const now = clock.now();
       this.#endsAt = now + waitMs;

@@ -51,7 +51,7 @@ export interface Entry {
   onLost(error: LeaseLostError): void;
 }
 
-/** The time of a tenure, from its grant to its end or loss. A lost tenure stays lost, whatever the server says later. */
+/** A lost tenure stays lost, whatever the server says later. */
 export abstract class Lifetime {
   readonly protocol: TenureProtocol;
   readonly owner: string;

@@ -104,8 +104,8 @@ export interface TenureProtocol {
 }
 
 export interface LockProtocol extends TenureProtocol {
-  /** Where the server keeps the queue: how long a waiter that vanished may keep its place in it. */
-  readonly queueMs?: number;
+  /** Where the server notes who waits: how long it keeps the note of a waiter that vanished, or its place in the queue. */
+  readonly waitNoteMs?: number;
   /**
    * Where a tenure needs more than a fresh field: how this owner begins one, given its holds on related locks.
    *

@@ -30,9 +30,9 @@ export interface Interruptible {
   interrupt(reason: unknown): void;
 }
 
-/** A call that is turned away when the client begins to close, unless its owner holds the lock already. */
-export interface Arriving extends Interruptible {
-  readonly isReentry: boolean;
+/** A call that is turned away when the client begins to close, unless its owner holds more than it asks for. */
+export interface PendingCall extends Interruptible {
+  readonly isDowngrade: boolean;
 }
 
 export interface RuntimeSettings {
@@ -71,14 +71,14 @@ export class Runtime {
   /** Left out where no option asks for it. */
   readonly longHoldWarnings: LongHoldWarnings | undefined;
   /** Acquisitions and waits under way. */
-  readonly underWay = new LinkedList<Arriving>();
+  readonly underWay = new LinkedList<PendingCall>();
   /** All tenures held at present. */
   readonly tenures = new LinkedList<Tenure>();
   /** Work that holds permits without a lease. */
   readonly working = new LinkedList<Interruptible>();
   readonly lines: Lines;
   readonly #ending = new AbortController();
-  /** Set when the client begins to close: no acquisition and no wait begins after that, except re-entries. */
+  /** Set when the client begins to close: no acquisition and no wait begins after that, except downgrades. */
   closing: ClosedError | undefined;
   /** Set when the drain is over, at once without one: no call begins after that. */
   closed: ClosedError | undefined;
@@ -142,7 +142,7 @@ export class Runtime {
   drain(forMs: number): Promise<void> | undefined {
     if (this.closing !== undefined) return undefined;
     this.closing = new ClosedError('The holdfast client is closing: it takes nothing new');
-    for (const call of [...this.underWay]) if (!call.isReentry) call.interrupt(this.closing);
+    for (const call of [...this.underWay]) if (!call.isDowngrade) call.interrupt(this.closing);
     const isIdle = () => this.tenures.isEmpty && this.working.isEmpty;
     if (isIdle()) return undefined;
     this.#drain = new Drain(this.clock, forMs, isIdle);

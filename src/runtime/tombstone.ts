@@ -28,8 +28,10 @@ export function leaveTombstone(
 
 /** Removes an owner that gave up, and whose attempts are all answered, from the server's queue. */
 export function withdraw(runtime: Runtime, protocol: LockProtocol, owner: string): void {
-  if (protocol.queueMs === undefined) return;
-  runtime.backgroundRetry.repeatUntilAnswered(`leave the queue of "${protocol.name}"`, protocol.queueMs, () =>
-    protocol.end(owner, runtime.rememberMs),
+  if (protocol.waitNoteMs === undefined) return;
+  runtime.backgroundRetry.repeatUntilAnswered(
+    `leave the queue of "${protocol.name}"`,
+    protocol.waitNoteMs,
+    () => protocol.end(owner, runtime.rememberMs),
   );
 }

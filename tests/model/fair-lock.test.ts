@@ -268,7 +268,7 @@ describe('the fair lock and its model', () => {
           rememberMs: 600_000,
           commandTimeoutMs: 3_000,
           fairWaitMs: 300_000,
-          rawName: (given) => given,
+          keyOf: (given) => given,
           announced: (taken) => expect(taken).toBe(1),
         });
         const renew = () => Promise.reject(new Error('nothing is renewed here'));

@@ -22,10 +22,10 @@ function watched(drained: Promise<void> | undefined): { readonly isOver: boolean
   return state;
 }
 
-function acquisition(runtime: Runtime, answer: () => Promise<'granted' | number>, isReentry = false) {
+function acquisition(runtime: Runtime, answer: () => Promise<'granted' | number>, isDowngrade = false) {
   class Reentering extends HandDrivenAcquisition {
-    override get isReentry(): boolean {
-      return isReentry;
+    override get isDowngrade(): boolean {
+      return isDowngrade;
     }
   }
   const undone: string[] = [];
