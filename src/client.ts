@@ -65,9 +65,9 @@ export class Holdfast extends ObservedClient implements AsyncDisposable {
       connectionName,
     };
     this.wiring = new Wiring(parts);
-    const { closeOnSignals: wish } = settings;
-    if (wish !== false) {
-      const atFirst = wish === true ? {} : wish;
+    const { closeOnSignals: onSignals } = settings;
+    if (onSignals !== false) {
+      const atFirst = onSignals === true ? {} : onSignals;
       this.#forgetSignals = closeOnSignals((options) => this.close(options), atFirst);
     }
   }

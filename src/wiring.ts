@@ -88,7 +88,7 @@ export class Wiring {
     const channels = new WakeChannels(isSharded ? 'sharded' : 'plain');
     const replicaCounts = new ReplicaCounts({
       clock,
-      wish: replicas,
+      requirement: replicas,
       expected: expectedReplicas,
       topology: driver.topology,
     });
@@ -99,7 +99,7 @@ export class Wiring {
       clock,
       report,
       warnings,
-      wishes: {
+      requirements: {
         library: driver.library,
         topology: driver.topology,
         replicas,

@@ -92,16 +92,16 @@ export class PermitExpirableSemaphore {
    * ```
    */
   async tryAcquire(options?: TryPermitOptions): Promise<Permit | null> {
-    const { waitMs = 0, ...wish } = checkOptions('tryTakePermit', options);
-    const permits = await this.#take(1, waitMs, wish);
+    const { waitMs = 0, ...permitOptions } = checkOptions('tryTakePermit', options);
+    const permits = await this.#take(1, waitMs, permitOptions);
     return permits?.[0] ?? null;
   }
 
   /** Takes this many permits if they are available within `waitMs`, all or none. */
   async tryAcquireMany(permits: number, options?: TryPermitOptions): Promise<Permit[] | null> {
     const count = checkCount(permits, 'permits', 1, MOST_AT_ONCE);
-    const { waitMs = 0, ...wish } = checkOptions('tryTakePermit', options);
-    return this.#take(count, waitMs, wish);
+    const { waitMs = 0, ...permitOptions } = checkOptions('tryTakePermit', options);
+    return this.#take(count, waitMs, permitOptions);
   }
 
   /**
@@ -124,9 +124,9 @@ export class PermitExpirableSemaphore {
     work: (permit: Permit) => T | Promise<T>,
     options?: WithExpirablePermitOptions,
   ): Promise<T> {
-    const { waitMs, ...wish } = checkOptions('withExpirablePermit', options);
+    const { waitMs, ...permitOptions } = checkOptions('withExpirablePermit', options);
     if (typeof work !== 'function') throw new OptionError('withPermit needs a function to run');
-    const permits = await this.#take(1, waitMs ?? Number.POSITIVE_INFINITY, wish);
+    const permits = await this.#take(1, waitMs ?? Number.POSITIVE_INFINITY, permitOptions);
     if (permits === null) throw new AcquireTimeoutError(this.name, waitMs ?? 0);
     return runWithPermit(permits[0] as Permit, work, this.#counter.context.runtime.report);
   }
@@ -248,8 +248,8 @@ export class PermitExpirableSemaphore {
   }
 
   async #takeAtLast(count: number, options: PermitOptions | undefined): Promise<Permit[]> {
-    const wish = checkOptions('takePermit', options);
-    const permits = await this.#take(count, Number.POSITIVE_INFINITY, wish);
+    const permitOptions = checkOptions('takePermit', options);
+    const permits = await this.#take(count, Number.POSITIVE_INFINITY, permitOptions);
     if (permits === null) throw new Error('A wait without a limit ended without a result');
     return permits;
   }

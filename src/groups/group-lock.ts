@@ -17,8 +17,8 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { GroupHold } from './group-hold.ts';
 
 /** A caller's request for the whole group. */
-export interface Quest {
-  readonly wish: HoldOptions;
+export interface GroupRequest {
+  readonly holdOptions: HoldOptions;
   /** The owner on each client; undefined for a new owner. */
   readonly ownerOn: (context: LockContext) => Owner | undefined;
   readonly waitMs: number;
@@ -62,23 +62,23 @@ export abstract class GroupLock implements Lock {
   }
 
   /** Takes enough of the members, or none: null when the time has run out. */
-  protected abstract collect(quest: Quest): Promise<GroupHold | null>;
+  protected abstract collect(request: GroupRequest): Promise<GroupHold | null>;
 
   async lock(options?: LockOptions): Promise<Hold> {
-    const { signal, owner, ...wish } = checkOptions('lock', options);
+    const { signal, owner, ...holdOptions } = checkOptions('lock', options);
     const ownerOn = this.#ownerOn(owner);
-    const hold = await this.collect({ wish, ownerOn, waitMs: Number.POSITIVE_INFINITY, signal });
+    const hold = await this.collect({ holdOptions, ownerOn, waitMs: Number.POSITIVE_INFINITY, signal });
     if (hold === null) throw new Error('A wait without a limit ended without a result');
     return hold;
   }
 
   async tryLock(options?: TryLockOptions): Promise<Hold | null> {
-    const { signal, owner, waitMs = 0, ...wish } = checkOptions('tryLock', options);
-    return this.collect({ wish, ownerOn: this.#ownerOn(owner), waitMs, signal });
+    const { signal, owner, waitMs = 0, ...holdOptions } = checkOptions('tryLock', options);
+    return this.collect({ holdOptions, ownerOn: this.#ownerOn(owner), waitMs, signal });
   }
 
   async withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T> {
-    const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
+    const { signal, waitMs, onAcquire, onRelease, ...holdOptions } = checkOptions('withLock', options);
     if (typeof work !== 'function') throw new OptionError('withLock() needs a function to run');
     const { clock, report } = this.runtime;
     const endsAt = clock.now() + (waitMs ?? Number.POSITIVE_INFINITY);
@@ -93,7 +93,7 @@ export abstract class GroupLock implements Lock {
       if (!(await this.#enterTurns(sections, endsAt, signal, inside))) throw await this.#timeout(waitMs ?? 0);
       const ownerOn = (context: LockContext) => sections.get(context)?.owner;
       const leftMs = Math.max(0, endsAt - clock.now());
-      const hold = await this.collect({ wish, ownerOn, waitMs: leftMs, signal });
+      const hold = await this.collect({ holdOptions, ownerOn, waitMs: leftMs, signal });
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
       let run = () => workHolding<T, Hold>(hold, onAcquire, work);
       for (const [context, section] of sections) {
@@ -206,7 +206,7 @@ export abstract class GroupLock implements Lock {
   }
 
   /** A given owner on its client; elsewhere the owner of the current section, or else the given one's counterpart. */
-  #ownerOn(given: unknown): Quest['ownerOn'] {
+  #ownerOn(given: unknown): GroupRequest['ownerOn'] {
     if (given === undefined) return (context) => context.sections.current()?.owner;
     if (!isOwner(given) || !this.members.some(({ context }) => given.clientId === context.clientId)) {
       throw new OptionError('owner must come from owner() of a client that one of the members uses');

@@ -14,7 +14,7 @@ import { retry } from '../runtime/retry.ts';
 import { WaitBudget } from '../runtime/wait-budget.ts';
 import { inspectIdentity } from '../scripts/generated.ts';
 import { GroupHold } from './group-hold.ts';
-import { checkMembers, compare, GroupLock, type Quest } from './group-lock.ts';
+import { checkMembers, compare, GroupLock, type GroupRequest } from './group-lock.ts';
 import { OrderedAcquire } from './ordered-acquire.ts';
 
 /** Without a common order, the caller releases its members after 0.2 to 0.6 s and starts over. */
@@ -68,11 +68,11 @@ function spread(ms: number): number {
 function isWorthAnother(
   orderedAcquire: OrderedAcquire | undefined,
   error: unknown,
-  { wish, waitMs }: Quest,
+  { holdOptions, waitMs }: GroupRequest,
   wasBusy: boolean,
 ): boolean {
   const lost = orderedAcquire?.lost;
-  if (lost !== undefined) return lost.reason !== 'expired' || wish.leaseMs === undefined;
+  if (lost !== undefined) return lost.reason !== 'expired' || holdOptions.leaseMs === undefined;
   if (classify(error) === 'refused') return false;
   return waitMs < Number.POSITIVE_INFINITY || wasBusy;
 }
@@ -87,10 +87,10 @@ export class MultiLock extends GroupLock {
     this.#namesakes = namesakesOf(members);
   }
 
-  protected async collect(quest: Quest): Promise<GroupHold | null> {
-    const { signal, wish } = quest;
+  protected async collect(request: GroupRequest): Promise<GroupHold | null> {
+    const { signal, holdOptions } = request;
     const { clock } = this.runtime;
-    const endsAt = clock.now() + quest.waitMs;
+    const endsAt = clock.now() + request.waitMs;
     const backoff = new Backoff(20, 1_000);
     let wasBusy = false;
     for (;;) {
@@ -98,14 +98,15 @@ export class MultiLock extends GroupLock {
       let orderedAcquire: OrderedAcquire | undefined;
       try {
         const { members, patienceMs } = await this.#order(signal);
-        orderedAcquire = new OrderedAcquire(clock, members, quest);
+        orderedAcquire = new OrderedAcquire(clock, members, request);
         const holds = await orderedAcquire.run(endsAt, patienceMs);
-        if (holds !== null) return new GroupHold(this.runtime, this.name, holds, this.needed, wish.maxHoldMs);
+        if (holds !== null)
+          return new GroupHold(this.runtime, this.name, holds, this.needed, holdOptions.maxHoldMs);
         if (clock.now() >= endsAt) return null;
       } catch (error) {
         signal?.throwIfAborted();
         wasBusy ||= orderedAcquire?.wasBusy ?? false;
-        if (clock.now() >= endsAt || !isWorthAnother(orderedAcquire, error, quest, wasBusy)) throw error;
+        if (clock.now() >= endsAt || !isWorthAnother(orderedAcquire, error, request, wasBusy)) throw error;
       }
       using waitBudget = new WaitBudget(clock, Math.min(backoff.next(), endsAt - clock.now()), [signal]);
       await waitBudget.sleep();

@@ -13,12 +13,12 @@ import type { ProtocolLock } from '../locks/protocol-lock.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { WaitBudget } from '../runtime/wait-budget.ts';
 import { releaseAll } from './group-hold.ts';
-import { obstacleOf, type Quest } from './group-lock.ts';
+import { type GroupRequest, obstacleOf } from './group-lock.ts';
 
 export class OrderedAcquire {
   readonly #clock: Clock;
   readonly #members: readonly ProtocolLock[];
-  readonly #quest: Quest;
+  readonly #request: GroupRequest;
   readonly #held: LockHold[] = [];
   readonly #stop = new AbortController();
   readonly #forget: (() => void)[] = [];
@@ -26,11 +26,11 @@ export class OrderedAcquire {
   #wasBusy = false;
   #lost: LeaseLostError | undefined;
 
-  constructor(clock: Clock, members: readonly ProtocolLock[], quest: Quest) {
+  constructor(clock: Clock, members: readonly ProtocolLock[], request: GroupRequest) {
     this.#clock = clock;
     this.#members = members;
-    this.#quest = quest;
-    const { signal } = quest;
+    this.#request = request;
+    const { signal } = request;
     signal?.throwIfAborted();
     if (signal !== undefined) this.#forget.push(onAbort(signal, (reason) => this.#stop.abort(reason)));
   }
@@ -93,16 +93,16 @@ export class OrderedAcquire {
   }
 
   async #waitFor(member: ProtocolLock, waitMs: number): Promise<LockHold | null> {
-    const { leaseMs } = this.#quest.wish;
+    const { leaseMs } = this.#request.holdOptions;
     if (leaseMs !== undefined && this.#cancelExtending === undefined) this.#extendLater(leaseMs);
     return this.#take(member, waitMs);
   }
 
   /** Async, so that a closed client rejects instead of throwing: the other attempts must still be undone. */
   async #take(member: ProtocolLock, waitMs: number): Promise<LockHold | null> {
-    const { ownerOn, wish } = this.#quest;
+    const { ownerOn, holdOptions } = this.#request;
     const limits = { waitMs, signal: this.#stop.signal };
-    return member.takeAs(ownerOn(member.context), { leaseMs: wish.leaseMs, isMember: true }, limits);
+    return member.takeAs(ownerOn(member.context), { leaseMs: holdOptions.leaseMs, isMember: true }, limits);
   }
 
   #keep(hold: LockHold): void {
@@ -117,7 +117,7 @@ export class OrderedAcquire {
 
   /** If there was a wait, every lease starts anew with the last one. */
   async #complete(): Promise<readonly LockHold[]> {
-    const { leaseMs } = this.#quest.wish;
+    const { leaseMs } = this.#request.holdOptions;
     this.#stop.signal.throwIfAborted();
     if (this.#cancelExtending !== undefined && leaseMs !== undefined) {
       await this.#unlessStopped(Promise.all(this.#held.map((hold) => hold.extend(leaseMs))));
@@ -149,7 +149,7 @@ export class OrderedAcquire {
   async #giveBack(): Promise<void> {
     const released = releaseAll(this.#held);
     // A caller that aborts wants to go on at once, whatever the servers do.
-    if (!this.#quest.signal?.aborted) await released;
+    if (!this.#request.signal?.aborted) await released;
   }
 
   async #unlessStopped<T>(doing: Promise<T>): Promise<T> {

@@ -9,11 +9,11 @@ import type { LockHold } from '../locks/hold.ts';
 import type { ProtocolLock } from '../locks/protocol-lock.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { type GroupHold, releaseAll } from './group-hold.ts';
-import type { Quest } from './group-lock.ts';
+import type { GroupRequest } from './group-lock.ts';
 import { askForVote, isIdentified, mistrust, type Vote } from './quorum-member.ts';
 
 /** The parts of the red lock that a round needs. */
-interface Electorate {
+interface Quorum {
   readonly members: readonly ProtocolLock[];
   readonly needed: number;
   form(holds: readonly LockHold[]): GroupHold;
@@ -24,8 +24,8 @@ function isTwice(votes: readonly Vote[], { runId, member }: Vote): boolean {
 }
 
 export class QuorumRound {
-  readonly #electorate: Electorate;
-  readonly #quest: Quest;
+  readonly #quorum: Quorum;
+  readonly #request: GroupRequest;
   readonly #votes: Vote[] = [];
   readonly #stop = new AbortController();
   /** Until every server has reported its run id, a round waits for all, to find a server named twice at once. */
@@ -34,15 +34,15 @@ export class QuorumRound {
   #isOver = false;
   #end: (settle: () => void) => void = () => {};
 
-  constructor(electorate: Electorate, quest: Quest) {
-    this.#electorate = electorate;
-    this.#quest = quest;
-    this.#mayEndEarly = electorate.members.every(isIdentified);
+  constructor(quorum: Quorum, request: GroupRequest) {
+    this.#quorum = quorum;
+    this.#request = request;
+    this.#mayEndEarly = quorum.members.every(isIdentified);
   }
 
   /** @throws the abort reason, or OptionError when one server has two votes */
   run(): Promise<GroupHold | readonly Vote[]> {
-    const { signal, ownerOn, wish } = this.#quest;
+    const { signal, ownerOn, holdOptions } = this.#request;
     return new Promise((resolve, reject) => {
       const forget = signal && onAbort(signal, (reason) => this.#drop(() => reject(reason)));
       this.#end = (settle) => {
@@ -50,8 +50,8 @@ export class QuorumRound {
         forget?.();
         settle();
       };
-      for (const member of this.#electorate.members) {
-        const asked = askForVote(member, ownerOn(member.context), wish.leaseMs, this.#stop.signal);
+      for (const member of this.#quorum.members) {
+        const asked = askForVote(member, ownerOn(member.context), holdOptions.leaseMs, this.#stop.signal);
         void asked.then((vote) =>
           this.#isOver ? this.#countLate(vote) : this.#count(vote, resolve, reject),
         );
@@ -64,7 +64,7 @@ export class QuorumRound {
     resolve: (result: GroupHold | readonly Vote[]) => void,
     reject: (error: unknown) => void,
   ): void {
-    const { members, needed } = this.#electorate;
+    const { members, needed } = this.#quorum;
     const votes = this.#votes;
     votes.push(vote);
     if (isTwice(votes, vote)) {
@@ -86,7 +86,7 @@ export class QuorumRound {
   }
 
   #decide(holds: readonly LockHold[], resolve: (result: GroupHold | readonly Vote[]) => void): void {
-    const group = this.#electorate.form(holds);
+    const group = this.#quorum.form(holds);
     if (group.remainingMs > 0) {
       this.#group = group;
       this.#end(() => resolve(group));

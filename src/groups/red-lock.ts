@@ -13,7 +13,7 @@ import type { LockHold } from '../locks/hold.ts';
 import { classify } from '../outcome.ts';
 import { WaitBudget } from '../runtime/wait-budget.ts';
 import { GroupHold } from './group-hold.ts';
-import { checkMembers, GroupLock, type Quest } from './group-lock.ts';
+import { checkMembers, GroupLock, type GroupRequest } from './group-lock.ts';
 import type { Vote } from './quorum-member.ts';
 import { QuorumRound } from './quorum-round.ts';
 
@@ -48,8 +48,8 @@ export class RedLock extends GroupLock {
    * Without a limit the caller waits as for a single lock: once a majority has answered, for as long as it takes,
    * also through an outage. If no majority answers within the command time-out, the call rejects.
    */
-  protected async collect(quest: Quest): Promise<GroupHold | null> {
-    const { signal, waitMs, wish } = quest;
+  protected async collect(request: GroupRequest): Promise<GroupHold | null> {
+    const { signal, waitMs, holdOptions } = request;
     const { runtime, name, members, needed } = this;
     const { clock } = runtime;
     const hasLimit = waitMs < Number.POSITIVE_INFINITY;
@@ -57,8 +57,8 @@ export class RedLock extends GroupLock {
     for (let attempt = 0; ; attempt += 1) {
       signal?.throwIfAborted();
       const form = (holds: readonly LockHold[]) =>
-        new GroupHold(runtime, name, holds, needed, wish.maxHoldMs);
-      const result = await new QuorumRound({ members, needed, form }, quest).run();
+        new GroupHold(runtime, name, holds, needed, holdOptions.maxHoldMs);
+      const result = await new QuorumRound({ members, needed, form }, request).run();
       if (result instanceof GroupHold) return result;
 
       this.#refuseHopeless(result);

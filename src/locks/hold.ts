@@ -79,12 +79,12 @@ export class LockHold implements Hold, Entry {
   #unlocking: Promise<boolean> | undefined;
   #cancelMaxHold: CancelTimer | undefined;
 
-  constructor(runtime: Runtime, name: string, wish: HoldOptions) {
+  constructor(runtime: Runtime, name: string, holdOptions: HoldOptions) {
     this.#runtime = runtime;
     this.name = name;
-    this.renewed = wish.leaseMs === undefined;
-    this.canPassOn = canPassOn(wish);
-    this.#maxHoldMs = wish.maxHoldMs;
+    this.renewed = holdOptions.leaseMs === undefined;
+    this.canPassOn = canPassOn(holdOptions);
+    this.#maxHoldMs = holdOptions.maxHoldMs;
   }
 
   /** Attaches the hold to the tenure that it has entered: from here on it is held. */

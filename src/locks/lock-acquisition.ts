@@ -34,12 +34,12 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   readonly #asker: Asker | undefined;
   #field: string | undefined;
   readonly #waitMs: number;
-  readonly #wish: HoldOptions;
+  readonly #holdOptions: HoldOptions;
   #sentAt = 0;
   #waiting: Waiting | undefined;
 
   /** @param asker undefined for a new owner */
-  constructor(lock: Lockable, asker: Asker | undefined, wish: HoldOptions, waitMs: number) {
+  constructor(lock: Lockable, asker: Asker | undefined, holdOptions: HoldOptions, waitMs: number) {
     const { runtime, numbers } = lock.context;
     super(runtime, lock.protocol.line);
     const start = lock.protocol.begin?.(asker?.owner, numbers.next());
@@ -48,7 +48,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     this.#field = start?.field;
     this.#asker = asker;
     this.#waitMs = waitMs;
-    this.#wish = wish;
+    this.#holdOptions = holdOptions;
   }
 
   /** Made on first use: a waiter that takes over a tenure needs no field. */
@@ -58,7 +58,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   }
 
   get #leaseMs(): number {
-    return this.#wish.leaseMs ?? this.runtime.watchdogMs;
+    return this.#holdOptions.leaseMs ?? this.runtime.watchdogMs;
   }
 
   /** The owner field, once an attempt has used it. */
@@ -108,7 +108,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   protected accept({ token }: AcquireAnswer & { token?: number }, doubtful: boolean): LockHold {
     const grant = { owner: this.#owner, sentAt: this.#sentAt, leaseMs: this.#leaseMs, token, doubtful };
     assertInTime(this.runtime, this.#protocol, grant);
-    const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
+    const hold = new LockHold(this.runtime, this.#protocol.name, this.#holdOptions);
     const tenure = new Tenure(this.runtime, this.#protocol, grant, hold, forgetting(this.#asker));
     this.#asker?.remember(tenure);
     return hold.attachTo(tenure);
@@ -118,9 +118,9 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
   protected override takeOver(tenure: Tenure): LockHold | undefined {
     const { protocol } = tenure;
     const isSame = this.#protocol.canPassOn && protocol.identity === this.#protocol.identity;
-    if (!isSame || !canPassOn(this.#wish)) return undefined;
+    if (!isSame || !canPassOn(this.#holdOptions)) return undefined;
     if ((protocol.guarded === undefined) !== (this.#protocol.guarded === undefined)) return undefined;
-    const hold = new LockHold(this.runtime, this.#protocol.name, this.#wish);
+    const hold = new LockHold(this.runtime, this.#protocol.name, this.#holdOptions);
     tenure.passTo(hold, forgetting(this.#asker));
     this.#asker?.remember(tenure);
     return hold.attachTo(tenure);

@@ -76,9 +76,9 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   lock(options?: LockOptions): Promise<H> {
     return promised(() => {
-      const wish = options === undefined ? NO_OPTIONS : checkOptions('lock', options);
-      const limits = { waitMs: Number.POSITIVE_INFINITY, signal: wish.signal };
-      const taking = this.takeAs(this.#ownerFor(wish.owner), wish, limits);
+      const checked = options === undefined ? NO_OPTIONS : checkOptions('lock', options);
+      const limits = { waitMs: Number.POSITIVE_INFINITY, signal: checked.signal };
+      const taking = this.takeAs(this.#ownerFor(checked.owner), checked, limits);
       // A wait without a limit ends with a hold, or with an error.
       return taking as Promise<unknown> as Promise<H>;
     });
@@ -86,14 +86,18 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   tryLock(options?: TryLockOptions): Promise<H | null> {
     return promised(() => {
-      const wish = checkOptions('tryLock', options);
-      const limits = { waitMs: wish.waitMs ?? 0, signal: wish.signal };
-      return this.takeAs(this.#ownerFor(wish.owner), wish, limits) as Promise<unknown> as Promise<H | null>;
+      const checked = checkOptions('tryLock', options);
+      const limits = { waitMs: checked.waitMs ?? 0, signal: checked.signal };
+      return this.takeAs(
+        this.#ownerFor(checked.owner),
+        checked,
+        limits,
+      ) as Promise<unknown> as Promise<H | null>;
     });
   }
 
   async withLock<T>(work: (hold: H) => T | Promise<T>, options?: WithLockOptions<H>): Promise<T> {
-    const { signal, waitMs, onAcquire, onRelease, ...wish } = checkOptions('withLock', options);
+    const { signal, waitMs, onAcquire, onRelease, ...holdOptions } = checkOptions('withLock', options);
     if (typeof work !== 'function') throw new OptionError('withLock() needs a function to run');
     const { runtime, sections, clientId } = this.context;
     const parent = sections.current();
@@ -107,7 +111,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     if (takesTurns && !(await turns.enter(section, waitBudget))) throw await this.#timeout(waitMs ?? 0);
     try {
       const leftMs = Math.max(0, waitBudget.endsAt - runtime.clock.now());
-      const hold = await this.#takeFor(section.owner, wish, { waitMs: leftMs, signal });
+      const hold = await this.#takeFor(section.owner, holdOptions, { waitMs: leftMs, signal });
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
       const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
       return await runHolding(hold, run, runtime.report, (_, released) =>
@@ -151,10 +155,10 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** @internal Takes the lock for the given owner, or for a new one. */
-  takeAs(owner: Owner | undefined, wish: HoldOptions, limits: Limits): Promise<LockHold | null> {
-    if (owner !== undefined) return this.#takeFor(owner, wish, limits);
+  takeAs(owner: Owner | undefined, holdOptions: HoldOptions, limits: Limits): Promise<LockHold | null> {
+    if (owner !== undefined) return this.#takeFor(owner, holdOptions, limits);
     this.#tellSelfWait(limits);
-    return new LockAcquisition(this, undefined, wish, limits.waitMs).take(limits);
+    return new LockAcquisition(this, undefined, holdOptions, limits.waitMs).take(limits);
   }
 
   /** @internal Waits for a section's turn within its owner; answers how to end the turn, or null after `waitMs`. */
@@ -175,7 +179,11 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** Takes the lock for an owner that may already hold it or be acquiring it right now. */
-  async #takeFor(owner: Owner, wish: HoldOptions, { waitMs, signal }: Limits): Promise<LockHold | null> {
+  async #takeFor(
+    owner: Owner,
+    holdOptions: HoldOptions,
+    { waitMs, signal }: Limits,
+  ): Promise<LockHold | null> {
     const { runtime } = this.context;
     runtime.assertOpen();
     const around = this.context.sections.current();
@@ -186,21 +194,21 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     const { identity } = this.protocol;
     // Re-entry is possible at once; only a first acquisition waits for another one of the same owner.
     const held = owner.tenureOf(identity);
-    let entered = held && (await this.#enter(held, wish, waitBudget));
+    let entered = held && (await this.#enter(held, holdOptions, waitBudget));
     if (entered !== undefined) return entered;
     // Looked up only now: the owner may have dropped the interest while the server was asked.
     const interest = owner.interestIn(identity);
     const visit = Symbol('visit');
     if (!(await interest.gate.enter(visit, waitBudget))) return null;
     try {
-      entered = interest.tenure && (await this.#enter(interest.tenure, wish, waitBudget));
+      entered = interest.tenure && (await this.#enter(interest.tenure, holdOptions, waitBudget));
       if (entered !== undefined) return entered;
       const remember = (tenure?: Tenure) => {
         interest.tenure = tenure;
         owner.forgetIfIdle(identity);
       };
       const limits = { waitMs: Math.max(0, waitBudget.endsAt - runtime.clock.now()), signal };
-      return await new LockAcquisition(this, { owner, remember }, wish, limits.waitMs).take(limits);
+      return await new LockAcquisition(this, { owner, remember }, holdOptions, limits.waitMs).take(limits);
     } finally {
       interest.gate.leave(visit);
       owner.forgetIfIdle(identity);
@@ -208,7 +216,11 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   /** Re-enters a tenure; undefined when its last entry has just been released. */
-  async #enter(tenure: Tenure, wish: HoldOptions, waitBudget: WaitBudget): Promise<LockHold | undefined> {
+  async #enter(
+    tenure: Tenure,
+    holdOptions: HoldOptions,
+    waitBudget: WaitBudget,
+  ): Promise<LockHold | undefined> {
     const { runtime } = this.context;
     const isWithoutToken = this.#fenced && tenure.token === undefined;
     if (!this.#reentrant || isWithoutToken) {
@@ -221,8 +233,8 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       await waitBudget.wait(tenure.changed(), Number.POSITIVE_INFINITY);
       return undefined;
     }
-    const hold = new LockHold(runtime, this.name, wish);
-    const entering = tenure.enter(hold, wish.leaseMs ?? runtime.watchdogMs).then((entered) => {
+    const hold = new LockHold(runtime, this.name, holdOptions);
+    const entering = tenure.enter(hold, holdOptions.leaseMs ?? runtime.watchdogMs).then((entered) => {
       return entered ? hold.attachTo(tenure) : undefined;
     });
     try {

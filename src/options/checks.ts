@@ -21,7 +21,7 @@ import {
   only,
   passOn,
   positive,
-  replicaWish,
+  replicaRequirement,
   show,
   signals,
 } from './values.ts';
@@ -44,7 +44,7 @@ const CHECKS = {
     mapName: callback<(name: string) => string>,
     closeOnSignals: signals,
     fairWaitMs: integer(1),
-    replicas: replicaWish,
+    replicas: replicaRequirement,
     replicaTimeoutMs: integer(1),
     guard,
     passOn,

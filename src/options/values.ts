@@ -67,7 +67,7 @@ export function anything(value: unknown): unknown {
   return value;
 }
 
-export function replicaWish(value: unknown, what: string): number | 'auto' | 'majority' {
+export function replicaRequirement(value: unknown, what: string): number | 'auto' | 'majority' {
   if (value === 'auto' || value === 'majority') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   throw new OptionError(

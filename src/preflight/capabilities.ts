@@ -3,7 +3,7 @@
  * one counts.
  */
 import type { ChannelKind, Topology } from '../drivers/driver.ts';
-import type { ReplicaCounts, ReplicaWish } from '../requests/replica-counts.ts';
+import type { ReplicaCounts, ReplicaRequirement } from '../requests/replica-counts.ts';
 import type { Persistence, ServerFacts } from './server-facts.ts';
 
 /** The server's properties and the settings that follow from them; null for what the server does not report. */
@@ -46,11 +46,11 @@ export interface Capabilities {
   readonly clockSkewMs: number;
 }
 
-/** The client's settings. */
-export interface Wishes {
+/** What the client's settings require of its servers. */
+export interface Requirements {
   readonly library: string;
   readonly topology: Topology;
-  readonly replicas: ReplicaWish;
+  readonly replicas: ReplicaRequirement;
   readonly guard: { readonly on: boolean; readonly graceMs: number };
 }
 
@@ -72,10 +72,14 @@ function guardObstacle(facts: readonly ServerFacts[]): string | null {
     : null;
 }
 
-function replicaObstacle(wish: ReplicaWish, refusal: string | null, isTold: boolean): string | null {
-  if (wish === 0) return null;
+function replicaObstacle(
+  requirement: ReplicaRequirement,
+  refusal: string | null,
+  isTold: boolean,
+): string | null {
+  if (requirement === 0) return null;
   if (refusal !== null) return `the server does not permit waiting for replicas (WAIT): ${refusal}`;
-  return isTold || typeof wish === 'number'
+  return isTold || typeof requirement === 'number'
     ? null
     : 'the server does not report how many replicas it has (INFO)';
 }
@@ -124,10 +128,10 @@ export function isOlder(one: string, other: string): boolean {
 /** @param facts of at least one server */
 export function summarize(
   facts: readonly ServerFacts[],
-  wishes: Wishes,
+  requirements: Requirements,
   experience: Experience,
 ): Capabilities {
-  const { library, topology, replicas, guard } = wishes;
+  const { library, topology, replicas, guard } = requirements;
   const { replicaCounts, channels, isDeaf } = experience;
   const weakest = facts.find(({ mayEvictLocks }) => mayEvictLocks) ?? facts[0];
   const standing = worstStanding(facts, replicaCounts) ?? { connected: null, required: 0 };

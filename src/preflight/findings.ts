@@ -4,7 +4,7 @@
  */
 import { DriverError } from '../errors.ts';
 import type { WarningCode } from '../events.ts';
-import { type Capabilities, isOlder, type Wishes } from './capabilities.ts';
+import { type Capabilities, isOlder, type Requirements } from './capabilities.ts';
 import type { ServerFacts } from './server-facts.ts';
 
 /** A limitation of the server or its configuration. */
@@ -33,7 +33,10 @@ function nameOf({ node }: ServerFacts): string {
 }
 
 /** Undefined when all of them can be used. */
-export function unfitnessOf(facts: readonly ServerFacts[], { topology }: Wishes): Unfitness | undefined {
+export function unfitnessOf(
+  facts: readonly ServerFacts[],
+  { topology }: Requirements,
+): Unfitness | undefined {
   for (const one of facts) {
     const unfit = (message: string, isLasting: boolean) => ({ error: new DriverError(message), isLasting });
     const { redisVersion, isCluster, isReplica } = one;
@@ -57,7 +60,7 @@ export function unfitnessOf(facts: readonly ServerFacts[], { topology }: Wishes)
   return undefined;
 }
 
-function aboutOne(one: ServerFacts, { topology }: Wishes, isGuarded: boolean): Finding[] {
+function aboutOne(one: ServerFacts, { topology }: Requirements, isGuarded: boolean): Finding[] {
   const findings: Finding[] = [];
   const found = (code: WarningCode, message: string) =>
     findings.push({ code, message, ...(topology === 'cluster' && { node: one.node }) });
@@ -117,7 +120,7 @@ function aboutOne(one: ServerFacts, { topology }: Wishes, isGuarded: boolean): F
 
 function aboutAll(
   { replicas, guard }: Capabilities,
-  { replicas: wish }: Wishes,
+  { replicas: requirement }: Requirements,
   isGuarded: boolean,
 ): Finding[] {
   const findings: Finding[] = [];
@@ -130,7 +133,7 @@ function aboutAll(
   }
   if (replicas.obstacle !== null) {
     const follows =
-      wish === 'auto'
+      requirement === 'auto'
         ? 'Locks are granted without replica acknowledgements and may be lost in a failover'
         : 'No lock is granted: replica acknowledgements are required, but not available';
     found('HOLDFAST_NO_REPLICAS', `${follows}: ${replicas.obstacle}`);
@@ -140,7 +143,7 @@ function aboutAll(
       `No lock is granted: ${replicas.required} replicas must acknowledge it, and only ${replicas.connected} of the ` +
         'connected replicas acknowledge',
     );
-  } else if (wish === 'majority' && replicas.required === 0) {
+  } else if (requirement === 'majority' && replicas.required === 0) {
     found(
       'HOLDFAST_FEW_REPLICAS',
       'The primary has no replica that acknowledges, so the primary alone is the majority, and locks are granted ' +
@@ -154,21 +157,24 @@ function aboutAll(
 export function findingsOf(
   facts: readonly ServerFacts[],
   capabilities: Capabilities,
-  wishes: Wishes,
+  requirements: Requirements,
   isGuarded: boolean,
 ): Finding[] {
   return [
-    ...facts.flatMap((one) => aboutOne(one, wishes, isGuarded)),
-    ...aboutAll(capabilities, wishes, isGuarded),
+    ...facts.flatMap((one) => aboutOne(one, requirements, isGuarded)),
+    ...aboutAll(capabilities, requirements, isGuarded),
   ];
 }
 
 /** The required feature that the servers cannot provide; undefined if there is none. */
-export function unfulfilled({ guard, replicas }: Capabilities, wishes: Wishes): DriverError | undefined {
+export function unfulfilled(
+  { guard, replicas }: Capabilities,
+  requirements: Requirements,
+): DriverError | undefined {
   if (guard.on && guard.obstacle !== null) {
     return new DriverError(`The guard is on, but cannot work here: ${guard.obstacle}`);
   }
-  if (wishes.replicas !== 'auto' && replicas.obstacle !== null) {
+  if (requirements.replicas !== 'auto' && replicas.obstacle !== null) {
     return new DriverError(
       `Replica acknowledgements are required, but not available here: ${replicas.obstacle}`,
     );

@@ -11,7 +11,7 @@ import { classify } from '../outcome.ts';
 import type { ReplicaCounts } from '../requests/replica-counts.ts';
 import type { WakeChannels } from '../runtime/wake/channels.ts';
 import type { Warnings } from '../telemetry/warnings.ts';
-import { type Capabilities, summarize, type Wishes } from './capabilities.ts';
+import { type Capabilities, type Requirements, summarize } from './capabilities.ts';
 import { type Finding, findingsOf, type Unfitness, unfitnessOf, unfulfilled } from './findings.ts';
 import { Primaries } from './primaries.ts';
 import type { ServerFacts } from './server-facts.ts';
@@ -22,7 +22,7 @@ export interface PreflightSettings {
   readonly clock: Clock;
   readonly report: Report;
   readonly warnings: Warnings;
-  readonly wishes: Wishes;
+  readonly requirements: Requirements;
   readonly replicaCounts: ReplicaCounts;
   readonly channels: WakeChannels;
   /** A holdfast key in the slot of the given text. */
@@ -59,9 +59,9 @@ export class Preflight implements CallWatch {
   #isClosed = false;
 
   constructor(settings: PreflightSettings) {
-    const { driver, clock, wishes, channels, keyFor } = settings;
+    const { driver, clock, requirements, channels, keyFor } = settings;
     this.#settings = settings;
-    this.#isGuarded = wishes.guard.on;
+    this.#isGuarded = requirements.guard.on;
     this.primaries = new Primaries({ driver, clock, channels, keyFor });
   }
 
@@ -88,7 +88,7 @@ export class Preflight implements CallWatch {
    * @throws DriverError
    */
   async assertFulfilled(): Promise<void> {
-    const error = unfulfilled(await this.capabilities(), this.#settings.wishes);
+    const error = unfulfilled(await this.capabilities(), this.#settings.requirements);
     if (error !== undefined) throw error;
   }
 
@@ -115,7 +115,7 @@ export class Preflight implements CallWatch {
 
   /** Stores new facts of primaries, and reports new findings. */
   learn(facts: readonly ServerFacts[]): void {
-    const { wishes, report, warnings, replicaCounts, channels, onPrimary } = this.#settings;
+    const { requirements, report, warnings, replicaCounts, channels, onPrimary } = this.#settings;
     for (const one of facts) {
       const publishing = one.publishing ?? this.#facts.get(one.node)?.publishing;
       this.#facts.set(one.node, { ...one, publishing });
@@ -126,7 +126,7 @@ export class Preflight implements CallWatch {
     for (const node of [...this.#facts.keys()]) if (!nodes.has(node)) this.#facts.delete(node);
     replicaCounts.keepOnly(nodes);
 
-    this.#unfitness = unfitnessOf([...this.#facts.values()], wishes);
+    this.#unfitness = unfitnessOf([...this.#facts.values()], requirements);
     this.#setDue();
     if (this.#unfitness !== undefined) return;
     warnings.forget('HOLDFAST_UNFIT');
@@ -149,7 +149,12 @@ export class Preflight implements CallWatch {
 
   /** All current findings, reported or not. */
   findings(): Finding[] {
-    return findingsOf([...this.#facts.values()], this.#summary(), this.#settings.wishes, this.#isGuarded);
+    return findingsOf(
+      [...this.#facts.values()],
+      this.#summary(),
+      this.#settings.requirements,
+      this.#isGuarded,
+    );
   }
 
   close(): void {
@@ -158,9 +163,13 @@ export class Preflight implements CallWatch {
   }
 
   #summary(): Capabilities {
-    const { wishes, warnings, replicaCounts, channels } = this.#settings;
+    const { requirements, warnings, replicaCounts, channels } = this.#settings;
     const isDeaf = warnings.has('HOLDFAST_NO_SUBSCRIBE');
-    return summarize([...this.#facts.values()], wishes, { replicaCounts, channels: channels.kind, isDeaf });
+    return summarize([...this.#facts.values()], requirements, {
+      replicaCounts,
+      channels: channels.kind,
+      isDeaf,
+    });
   }
 
   #setDue(): void {
@@ -199,11 +208,11 @@ export class Preflight implements CallWatch {
 
   /** Tries WAIT where it was refused, and on one of the new servers. */
   async #tryWait(facts: readonly ServerFacts[]): Promise<void> {
-    const { wishes, replicaCounts, warnings } = this.#settings;
-    const isWanted = ({ replicas }: ServerFacts) => wishes.replicas !== 'auto' || (replicas ?? 0) > 0;
+    const { requirements, replicaCounts, warnings } = this.#settings;
+    const isWanted = ({ replicas }: ServerFacts) => requirements.replicas !== 'auto' || (replicas ?? 0) > 0;
     const isNew = ({ node, replicationId }: ServerFacts) =>
       this.#facts.get(node)?.replicationId !== replicationId;
-    const wanted = wishes.replicas === 0 ? [] : facts.filter(isWanted);
+    const wanted = requirements.replicas === 0 ? [] : facts.filter(isWanted);
     const [first] = wanted.filter(isNew);
     const doubtful = wanted.filter((one) => one === first || replicaCounts.isRefused(one.node));
     await Promise.all(doubtful.map(({ node }) => this.#tryWaitAt(node)));
@@ -213,7 +222,7 @@ export class Preflight implements CallWatch {
 
   /** Scripts cannot call WAIT: this opens a connection, and only where replica acknowledgements are wanted. */
   async #tryWaitAt(node: string): Promise<void> {
-    const { driver, wishes, replicaCounts } = this.#settings;
+    const { driver, requirements, replicaCounts } = this.#settings;
     let connection: Connection | undefined;
     try {
       connection = await driver.openConnection(node, { onMessage() {}, onDown() {} });
@@ -222,7 +231,7 @@ export class Preflight implements CallWatch {
     } catch (error) {
       if (classify(error) === 'refused') replicaCounts.refused(node, error);
       // The first acquisition will find out.
-      else if (wishes.replicas !== 'auto') throw error;
+      else if (requirements.replicas !== 'auto') throw error;
     } finally {
       connection?.destroy();
     }

@@ -31,9 +31,9 @@ export class ReplicaAcks {
   /** How many replicas have to acknowledge a grant of this key; a promise when the server has to be asked first. */
   needed(key: string): number | Promise<number> {
     const { driver, replicaCounts } = this.#settings;
-    const { wish } = replicaCounts;
+    const { requirement } = replicaCounts;
     const node = driver.nodeOf(key);
-    if (typeof wish === 'number' || (wish === 'auto' && replicaCounts.isRefused(node)))
+    if (typeof requirement === 'number' || (requirement === 'auto' && replicaCounts.isRefused(node)))
       return replicaCounts.required(node, 0);
     const replicas = this.#replicasFor(key, node);
     if (typeof replicas === 'number') return replicaCounts.required(node, replicas);
@@ -78,7 +78,7 @@ export class ReplicaAcks {
   giveUp(key: string, why: unknown): boolean {
     const { driver, replicaCounts, onUnavailable } = this.#settings;
     replicaCounts.refused(driver.nodeOf(key), why);
-    if (replicaCounts.wish !== 'auto') return false;
+    if (replicaCounts.requirement !== 'auto') return false;
     onUnavailable(why);
     return true;
   }
@@ -100,7 +100,7 @@ export class ReplicaAcks {
     const counted = await count(key);
     if (counted === null) {
       const why = new DriverError('The server does not report how many replicas it has (INFO)');
-      if (replicaCounts.wish !== 'auto') throw why;
+      if (replicaCounts.requirement !== 'auto') throw why;
       onUnavailable(why);
     }
     replicaCounts.counted(node, counted ?? 0);

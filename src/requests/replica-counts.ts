@@ -6,14 +6,14 @@ import type { Clock } from '../clock.ts';
 import type { Topology } from '../drivers/driver.ts';
 
 /** How many acknowledgements to ask for: a number, or a rule that depends on the replicas present. */
-export type ReplicaWish = number | 'auto' | 'majority';
+export type ReplicaRequirement = number | 'auto' | 'majority';
 
 /** How long a count stays valid: until then, a replica that comes online may not be asked. */
 const COUNTED_FOR_MS = 10_000;
 
 export interface ReplicaCountSettings {
   readonly clock: Clock;
-  readonly wish: ReplicaWish;
+  readonly requirement: ReplicaRequirement;
   /** How many replicas there should be, if the user listed them. */
   readonly expected: number;
   readonly topology: Topology;
@@ -25,7 +25,7 @@ interface Count {
 }
 
 export class ReplicaCounts {
-  readonly wish: ReplicaWish;
+  readonly requirement: ReplicaRequirement;
   /** Until then, by the clock, no grant needs an acknowledgement. In a Cluster, each primary has its own count. */
   noneNeededUntil = Number.NEGATIVE_INFINITY;
   readonly #clock: Clock;
@@ -37,19 +37,19 @@ export class ReplicaCounts {
   /** The errors of primaries that do not let the client wait for their replicas. */
   readonly #refusals = new Map<string, string>();
 
-  constructor({ clock, wish, expected, topology }: ReplicaCountSettings) {
+  constructor({ clock, requirement, expected, topology }: ReplicaCountSettings) {
     this.#clock = clock;
-    this.wish = wish;
+    this.requirement = requirement;
     this.#expected = expected;
     this.#isCluster = topology === 'cluster';
-    if (wish === 0) this.noneNeededUntil = Number.POSITIVE_INFINITY;
+    if (requirement === 0) this.noneNeededUntil = Number.POSITIVE_INFINITY;
   }
 
   /** The primary has just reported this number of acknowledging replicas. */
   counted(node: string, replicas: number): void {
     this.#counts.set(node, { replicas, takenAt: this.#clock.now() });
     this.#mostSeen.set(node, Math.max(replicas, this.#mostSeen.get(node) ?? 0));
-    if (typeof this.wish === 'number' || this.#isCluster) return;
+    if (typeof this.requirement === 'number' || this.#isCluster) return;
     const isNoneNeeded = this.required(node, replicas) === 0;
     this.noneNeededUntil = isNoneNeeded ? this.#clock.now() + COUNTED_FOR_MS : Number.NEGATIVE_INFINITY;
   }
@@ -94,15 +94,15 @@ export class ReplicaCounts {
 
   /** How many replicas have to acknowledge a grant of this primary, if `present` replicas can. */
   required(node: string, present: number): number {
-    if (typeof this.wish === 'number') return this.wish;
-    if (this.wish === 'auto') return this.isRefused(node) ? 0 : Math.min(1, present);
+    if (typeof this.requirement === 'number') return this.requirement;
+    if (this.requirement === 'auto') return this.isRefused(node) ? 0 : Math.min(1, present);
     const replicas = Math.max(this.#expected, present, this.#mostSeen.get(node) || this.#fewestElsewhere());
     // Together with the primary, more than half of all servers then have the grant.
     return Math.floor((replicas + 1) / 2);
   }
 
   #decideAnew(): void {
-    if (this.wish !== 0) this.noneNeededUntil = Number.NEGATIVE_INFINITY;
+    if (this.requirement !== 0) this.noneNeededUntil = Number.NEGATIVE_INFINITY;
   }
 
   /** A newly promoted node of a Cluster has no count: assume the lowest count of the other primaries. */

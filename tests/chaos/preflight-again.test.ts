@@ -24,13 +24,13 @@ async function setUp() {
     clock,
     report: (_event, payload) => told.push((payload as { code: string }).code),
     warnings: new Warnings(),
-    wishes: {
+    requirements: {
       library: 'ioredis',
       topology: 'standalone',
       replicas: 'auto',
       guard: { on: false, graceMs: REPEAT_MS },
     },
-    replicaCounts: new ReplicaCounts({ clock, wish: 'auto', expected: 0, topology: 'standalone' }),
+    replicaCounts: new ReplicaCounts({ clock, requirement: 'auto', expected: 0, topology: 'standalone' }),
     channels: new WakeChannels('plain'),
     keyFor: (text) => text,
     onPrimary: () => {},

@@ -259,7 +259,7 @@ describe('the fair lock and its model', () => {
         const wireOver = (connection: RawConnection): Wire => ({
           driver: rawDriver(connection),
           clock,
-          replicaCounts: new ReplicaCounts({ clock, wish: 0, expected: 0, topology: 'standalone' }),
+          replicaCounts: new ReplicaCounts({ clock, requirement: 0, expected: 0, topology: 'standalone' }),
           grantSender: new GrantSender(rawDriver(connection), undefined, guard),
           guard,
           writesOnce: true,

@@ -98,7 +98,7 @@ export async function openIoredisConnection(
 }
 
 /** A sharded subscription that is not answered yet. */
-interface Wish {
+interface PendingSubscription {
   readonly refuse: (reason: Error) => void;
   /** True when ioredis seems to have dropped the answer. */
   isGivenUp: boolean;
@@ -109,7 +109,7 @@ class DedicatedChannels {
   readonly #client: IoredisClient;
   readonly #connectionState: ConnectionState;
   /** Oldest first. */
-  readonly #wishes = new Set<Wish>();
+  readonly #pendingSubscriptions = new Set<PendingSubscription>();
   /** How many times ioredis reported a moved channel without rejecting a subscription for it. */
   #moves = 0;
 
@@ -136,14 +136,14 @@ class DedicatedChannels {
 
   #subscribeSharded(channel: string): Promise<void> {
     return new Promise((resolve, refuse) => {
-      const wish: Wish = { refuse, isGivenUp: false };
-      this.#wishes.add(wish);
+      const pending: PendingSubscription = { refuse, isGivenUp: false };
+      this.#pendingSubscriptions.add(pending);
       send(this.#client, 'ssubscribe', [channel])
-        .finally(() => this.#wishes.delete(wish))
+        .finally(() => this.#pendingSubscriptions.delete(pending))
         .then(
           () => {
             resolve();
-            if (wish.isGivenUp) this.#takenAway();
+            if (pending.isGivenUp) this.#takenAway();
           },
           (error: Error) => {
             if (error.message.startsWith('MOVED ')) this.#moves -= 1;
@@ -162,12 +162,12 @@ class DedicatedChannels {
     setImmediate(() => {
       if (this.#moves <= 0) return;
       this.#moves -= 1;
-      const [wish] = this.#wishes;
-      if (wish === undefined) return this.#takenAway();
+      const [pending] = this.#pendingSubscriptions;
+      if (pending === undefined) return this.#takenAway();
       // Answers arrive in order, so the oldest was redirected. If it is answered later, a channel was lost instead.
-      this.#wishes.delete(wish);
-      wish.isGivenUp = true;
-      wish.refuse(new Error('MOVED to another node'));
+      this.#pendingSubscriptions.delete(pending);
+      pending.isGivenUp = true;
+      pending.refuse(new Error('MOVED to another node'));
     });
   }
 
@@ -176,7 +176,7 @@ class DedicatedChannels {
   }
 
   #fail(reason: Error): void {
-    for (const { refuse } of this.#wishes) refuse(reason);
+    for (const { refuse } of this.#pendingSubscriptions) refuse(reason);
     this.#connectionState.fail(reason);
   }
 }

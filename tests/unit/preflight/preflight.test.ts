@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { refusalOf } from '../../../src/drivers/call-timeout.ts';
 import type { ScriptReply } from '../../../src/drivers/driver.ts';
 import type { ClientEvents, Report } from '../../../src/events.ts';
-import type { Wishes } from '../../../src/preflight/capabilities.ts';
+import type { Requirements } from '../../../src/preflight/capabilities.ts';
 import { Preflight } from '../../../src/preflight/preflight.ts';
 import type { ServerFacts } from '../../../src/preflight/server-facts.ts';
 import { ReplicaCounts } from '../../../src/requests/replica-counts.ts';
@@ -49,7 +49,7 @@ function factsOf(node: string, changes: Partial<ServerFacts> = {}): ServerFacts 
 function setUp({
   driver = new CarryingDriver(),
   ...wished
-}: { driver?: CarryingDriver } & Partial<Wishes> = {}) {
+}: { driver?: CarryingDriver } & Partial<Requirements> = {}) {
   const clock = new ManualClock();
   const warnings = new Warnings();
   const told: string[] = [];
@@ -57,7 +57,7 @@ function setUp({
     const warning = payload as ClientEvents['warning'];
     if (event === 'warning' && warnings.isNews(warning)) told.push(warning.code);
   };
-  const wishes: Wishes = {
+  const requirements: Requirements = {
     library: 'hand-driven',
     topology: 'cluster',
     replicas: 'auto',
@@ -66,7 +66,7 @@ function setUp({
   };
   const replicaCounts = new ReplicaCounts({
     clock,
-    wish: wishes.replicas,
+    requirement: requirements.replicas,
     expected: 0,
     topology: 'standalone',
   });
@@ -76,7 +76,7 @@ function setUp({
     clock,
     report,
     warnings,
-    wishes,
+    requirements,
     replicaCounts,
     channels,
     keyFor: (text) => `key of ${text}`,

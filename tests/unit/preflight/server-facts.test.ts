@@ -1,7 +1,7 @@
 /** What is read from the words of servers that are not at hand, and what becomes of several. */
 import { describe, expect, it } from 'vitest';
 import type { ChannelKind } from '../../../src/drivers/driver.ts';
-import { isOlder, summarize, type Wishes } from '../../../src/preflight/capabilities.ts';
+import { isOlder, type Requirements, summarize } from '../../../src/preflight/capabilities.ts';
 import { findingsOf, unfitnessOf, unfulfilled } from '../../../src/preflight/findings.ts';
 import {
   type Publishing,
@@ -59,7 +59,7 @@ function facts({
   return readFacts(node, { status: 'server', nowMs, refusal, info: said.info ?? info() }, TRIP, tried);
 }
 
-const WISHES: Wishes = {
+const REQUIREMENTS: Requirements = {
   library: 'ioredis',
   topology: 'standalone',
   replicas: 'auto',
@@ -78,20 +78,20 @@ interface Experienced {
 
 function summary(
   all: readonly ServerFacts[],
-  changes: Partial<Wishes> = {},
+  changes: Partial<Requirements> = {},
   { expected = 0, refusal = null, channels = 'plain', isDeaf = false, before = [] }: Experienced = {},
 ) {
-  const wishes = { ...WISHES, ...changes };
+  const requirements = { ...REQUIREMENTS, ...changes };
   const replicaCounts = new ReplicaCounts({
     clock: new ManualClock(),
-    wish: wishes.replicas,
+    requirement: requirements.replicas,
     expected,
     topology: 'standalone',
   });
   if (refusal !== null) for (const { node } of all) replicaCounts.refused(node, refusal);
   for (const { node, replicas } of [...before, ...all])
     if (replicas !== null) replicaCounts.counted(node, replicas);
-  return summarize(all, wishes, { replicaCounts, channels, isDeaf });
+  return summarize(all, requirements, { replicaCounts, channels, isDeaf });
 }
 
 /** So many replicas are connected to it. */
@@ -221,13 +221,13 @@ describe('versions', () => {
     ['7.0.0-rc1', false],
   ])('are compared by their numbers: %s', (version, older) => {
     expect(isOlder(version, '6.0.6')).toBe(older);
-    expect(unfitnessOf([facts({ info: info({ redis_version: version }) })], WISHES) !== undefined).toBe(
+    expect(unfitnessOf([facts({ info: info({ redis_version: version }) })], REQUIREMENTS) !== undefined).toBe(
       older,
     );
   });
 
   it('that are not reported do not disqualify a server', () => {
-    expect(unfitnessOf([facts({ info: '' })], WISHES)).toBeUndefined();
+    expect(unfitnessOf([facts({ info: '' })], REQUIREMENTS)).toBeUndefined();
   });
 });
 
@@ -278,8 +278,8 @@ describe('several primaries', () => {
   it('lack as many replicas as the primary that lacks the most', () => {
     const before = [withReplicas(2, 'a:1'), withReplicas(4, 'b:1'), withReplicas(2, 'c:1')];
     const all = [withReplicas(1, 'a:1'), withReplicas(1, 'b:1'), withReplicas(1, 'c:1')];
-    const wishes = { topology: 'cluster', replicas: 'majority' } as const;
-    expect(summary(all, wishes, { before }).replicas).toMatchObject({ connected: 1, required: 2 });
+    const requirements = { topology: 'cluster', replicas: 'majority' } as const;
+    expect(summary(all, requirements, { before }).replicas).toMatchObject({ connected: 1, required: 2 });
   });
 });
 
@@ -309,11 +309,11 @@ describe('acknowledgements', () => {
   });
 
   it('of a majority are required also after replicas were lost, with a finding', () => {
-    const wishes = { ...WISHES, replicas: 'majority' } as const;
+    const requirements = { ...REQUIREMENTS, replicas: 'majority' } as const;
     const all = [withReplicas(0)];
-    const capabilities = summary(all, wishes, { before: [withReplicas(2)] });
+    const capabilities = summary(all, requirements, { before: [withReplicas(2)] });
     expect(capabilities.replicas).toMatchObject({ connected: 0, required: 1, obstacle: null });
-    expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([
+    expect(findingsOf(all, capabilities, requirements, false)).toMatchObject([
       {
         code: 'HOLDFAST_FEW_REPLICAS',
         message: expect.stringMatching(/ 1 replicas must acknowledge it, and only 0 of the connected/),
@@ -324,19 +324,21 @@ describe('acknowledgements', () => {
   it('of a majority are required of a promoted primary, as many as of the neighbour with the fewest', () => {
     const before = [withReplicas(3, 'a:1'), withReplicas(5, 'b:1')];
     const all = [withReplicas(3, 'a:1'), withReplicas(5, 'b:1'), withReplicas(0, 'c:1')];
-    const wishes = { ...WISHES, topology: 'cluster', replicas: 'majority' } as const;
-    const capabilities = summary(all, wishes, { before });
+    const requirements = { ...REQUIREMENTS, topology: 'cluster', replicas: 'majority' } as const;
+    const capabilities = summary(all, requirements, { before });
     expect(capabilities.replicas).toMatchObject({ connected: 0, required: 2 });
-    expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([{ code: 'HOLDFAST_FEW_REPLICAS' }]);
+    expect(findingsOf(all, capabilities, requirements, false)).toMatchObject([
+      { code: 'HOLDFAST_FEW_REPLICAS' },
+    ]);
   });
 
   it('of a majority that consists of the primary alone are none, with a finding', () => {
     const all = [withReplicas(0)];
     for (const replicas of ['majority', 'auto', 0] as const) {
-      const wishes = { ...WISHES, replicas };
-      const capabilities = summary(all, wishes);
+      const requirements = { ...REQUIREMENTS, replicas };
+      const capabilities = summary(all, requirements);
       expect(capabilities.replicas).toMatchObject({ connected: 0, required: 0, obstacle: null });
-      expect(findingsOf(all, capabilities, wishes, false)).toMatchObject(
+      expect(findingsOf(all, capabilities, requirements, false)).toMatchObject(
         replicas === 'majority'
           ? [{ code: 'HOLDFAST_FEW_REPLICAS', message: expect.stringContaining('without acknowledgements') }]
           : [],
@@ -348,28 +350,32 @@ describe('acknowledgements', () => {
     ['auto', undefined],
     ['majority', 'ERR_DRIVER'],
   ] as const)('of an unreported number of replicas: %s', (replicas, error) => {
-    const wishes = { ...WISHES, replicas };
+    const requirements = { ...REQUIREMENTS, replicas };
     const all = [facts({ info: info({ connected_slaves: null }) })];
-    const capabilities = summary(all, wishes);
+    const capabilities = summary(all, requirements);
     expect(capabilities.replicas).toMatchObject({
       connected: null,
       required: 0,
       obstacle: expect.stringContaining('does not report how many replicas'),
     });
-    expect(findingsOf(all, capabilities, wishes, false)).toMatchObject([{ code: 'HOLDFAST_NO_REPLICAS' }]);
-    expect(unfulfilled(capabilities, wishes)?.code).toBe(error);
+    expect(findingsOf(all, capabilities, requirements, false)).toMatchObject([
+      { code: 'HOLDFAST_NO_REPLICAS' },
+    ]);
+    expect(unfulfilled(capabilities, requirements)?.code).toBe(error);
   });
 
   it('that are required and not available are an error, optional ones a warning', () => {
     const experience = { refusal: 'NOPERM' };
     for (const replicas of ['auto', 1, 'majority'] as const) {
-      const wishes = { ...WISHES, replicas };
-      const capabilities = summary([facts()], wishes, experience);
+      const requirements = { ...REQUIREMENTS, replicas };
+      const capabilities = summary([facts()], requirements, experience);
       expect(capabilities.replicas.required).toBe(replicas === 'auto' ? 0 : 1);
-      expect(findingsOf([facts()], capabilities, wishes, false)).toMatchObject([
+      expect(findingsOf([facts()], capabilities, requirements, false)).toMatchObject([
         { code: 'HOLDFAST_NO_REPLICAS' },
       ]);
-      expect(unfulfilled(capabilities, wishes)?.code).toBe(replicas === 'auto' ? undefined : 'ERR_DRIVER');
+      expect(unfulfilled(capabilities, requirements)?.code).toBe(
+        replicas === 'auto' ? undefined : 'ERR_DRIVER',
+      );
     }
     expect(summary([facts()], { replicas: 0 }, experience).replicas.obstacle).toBeNull();
   });
@@ -377,16 +383,16 @@ describe('acknowledgements', () => {
 
 describe('the guard', () => {
   it('cannot work without a replication id, and reports it', () => {
-    const wishes = { ...WISHES, guard: { on: true, graceMs: 5_000 } };
+    const requirements = { ...REQUIREMENTS, guard: { on: true, graceMs: 5_000 } };
     const all = [facts({ info: info({ master_replid: null, connected_slaves: '0' }) })];
-    const capabilities = summary(all, wishes);
+    const capabilities = summary(all, requirements);
     expect(capabilities.guard).toEqual({
       on: true,
       graceMs: 5_000,
       obstacle: expect.stringContaining('master_replid'),
     });
-    expect(findingsOf(all, capabilities, wishes, true)).toMatchObject([{ code: 'HOLDFAST_NO_GUARD' }]);
-    expect(unfulfilled(capabilities, wishes)?.message).toContain('master_replid');
+    expect(findingsOf(all, capabilities, requirements, true)).toMatchObject([{ code: 'HOLDFAST_NO_GUARD' }]);
+    expect(unfulfilled(capabilities, requirements)?.message).toContain('master_replid');
   });
 
   it.each([
@@ -395,9 +401,9 @@ describe('the guard', () => {
   ] as const)('of single locks needs the same, and is reported: %j', (changes, code) => {
     const all = [facts({ info: info(changes) })];
     const capabilities = summary(all);
-    expect(findingsOf(all, capabilities, WISHES, true)).toMatchObject([{ code }]);
-    expect(findingsOf(all, capabilities, WISHES, false)).toEqual([]);
+    expect(findingsOf(all, capabilities, REQUIREMENTS, true)).toMatchObject([{ code }]);
+    expect(findingsOf(all, capabilities, REQUIREMENTS, false)).toEqual([]);
     // Only what was asked for all locks keeps a client from being connected.
-    expect(unfulfilled(capabilities, WISHES)).toBeUndefined();
+    expect(unfulfilled(capabilities, REQUIREMENTS)).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { mayHaveRun } from '../../../src/outcome.ts';
 import { GrantSender } from '../../../src/requests/grant-sender.ts';
 import { Guard } from '../../../src/requests/guard.ts';
 import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
-import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
+import { ReplicaCounts, type ReplicaRequirement } from '../../../src/requests/replica-counts.ts';
 import {
   fairLockAcquire,
   fairLockGuardedAcquire,
@@ -26,14 +26,20 @@ const LOCK = { unguarded: lockAcquire, guarded: lockGuardedAcquire };
 const ARGS = { owner: 'c:1', leaseMs: 30_000 };
 
 /** A server that has so many replicas connected, as far as it says. */
-function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?: boolean } = {}) {
+function setUp({
+  requirement = 1,
+  isGuarded = false,
+}: {
+  requirement?: ReplicaRequirement;
+  isGuarded?: boolean;
+} = {}) {
   const clock = new ManualClock();
   const driver = new CarryingDriver();
   const complaints: unknown[] = [];
   const server = { count: async (): Promise<number | null> => 1 };
   const replicaAcks = new ReplicaAcks({
     driver,
-    replicaCounts: new ReplicaCounts({ clock, wish, expected: 0, topology: 'standalone' }),
+    replicaCounts: new ReplicaCounts({ clock, requirement, expected: 0, topology: 'standalone' }),
     timeoutMs: 500,
     count: () => server.count(),
     onUnavailable: (why) => complaints.push(why),
@@ -63,7 +69,7 @@ function setUp({ wish = 1, isGuarded = false }: { wish?: ReplicaWish; isGuarded?
 
 describe('a grant', () => {
   it('counts once enough replicas have it, and not before', async () => {
-    const { clock, driver, lock } = setUp({ wish: 2 });
+    const { clock, driver, lock } = setUp({ requirement: 2 });
     const grant = lock();
     await clock.advance(0);
     expect(driver.connection.log).toEqual([`evalsha ${lockAcquire.sha1}`, 'WAIT 2 500']);
@@ -76,7 +82,7 @@ describe('a grant', () => {
   });
 
   it('that too few replicas have is an error with their number, and has to be undone', async () => {
-    const { answer, lock } = setUp({ wish: 2 });
+    const { answer, lock } = setUp({ requirement: 2 });
     const grant = lock();
     await answer(['held'], 1);
     expect(grant.error).toBeInstanceOf(ReplicationError);
@@ -85,7 +91,7 @@ describe('a grant', () => {
   });
 
   it('of permits waits for replicas as well', async () => {
-    const { answer, grantSender } = setUp({ wish: 2 });
+    const { answer, grantSender } = setUp({ requirement: 2 });
     const keys = { permits: 'raw:orders', answer: 'answer' };
     const args = { count: 1, takenMs: 60_000, shortMs: 60_000 };
     const grant = watchPromise(grantSender.permits(PLACE, semaphoreAcquire, keys, args));
@@ -94,7 +100,7 @@ describe('a grant', () => {
   });
 
   it('without a known number of acknowledgements is an error with the reason, and has to be undone', async () => {
-    const { answer, lock } = setUp({ wish: 2 });
+    const { answer, lock } = setUp({ requirement: 2 });
     const grant = lock();
     const broken = reset();
     await answer(['held'], broken);
@@ -104,7 +110,7 @@ describe('a grant', () => {
   });
 
   it('needs only the replicas connected by then, if the mode is auto', async () => {
-    const { answer, lock, server } = setUp({ wish: 'auto' });
+    const { answer, lock, server } = setUp({ requirement: 'auto' });
     const grant = lock();
     server.count = async () => 1;
     await new Promise(setImmediate);
@@ -114,7 +120,7 @@ describe('a grant', () => {
   });
 
   it('without a known number of acknowledgements is an error also if acknowledgements are optional', async () => {
-    const { answer, complaints, lock } = setUp({ wish: 'auto' });
+    const { answer, complaints, lock } = setUp({ requirement: 'auto' });
     const grant = lock();
     await answer(['held'], reset());
     expect(grant.error).toBeInstanceOf(ReplicationError);
@@ -122,7 +128,7 @@ describe('a grant', () => {
   });
 
   it('fails if connected replicas should have acknowledged', async () => {
-    const { answer, lock } = setUp({ wish: 'auto' });
+    const { answer, lock } = setUp({ requirement: 'auto' });
     const grant = lock();
     await answer(['held'], 0);
     expect(grant.error).toBeInstanceOf(ReplicationError);
@@ -135,7 +141,7 @@ describe('a grant', () => {
   ])(
     'that too few replicas have has to be undone, though their number is unknown: %s',
     async (_, failure) => {
-      const { answer, clock, lock, server } = setUp({ wish: 'majority' });
+      const { answer, clock, lock, server } = setUp({ requirement: 'majority' });
       const grant = lock();
       await clock.advance(0);
       const why = failure();
@@ -153,7 +159,7 @@ describe('a grant', () => {
 
 describe('a reply that is not a grant', () => {
   it('is returned at once: there is nothing to acknowledge', async () => {
-    const { clock, driver, lock } = setUp({ wish: 2 });
+    const { clock, driver, lock } = setUp({ requirement: 2 });
     const busy = lock();
     await clock.advance(0);
     driver.connection.answer(0).resolve(['busy', 1_234]);
@@ -164,7 +170,7 @@ describe('a reply that is not a grant', () => {
   });
 
   it('an error of the script stays what it was', async () => {
-    const { clock, driver, lock } = setUp({ wish: 2 });
+    const { clock, driver, lock } = setUp({ requirement: 2 });
     const grant = lock();
     await clock.advance(0);
     const error = refusal('WRONGTYPE Operation against a key holding the wrong kind of value');
@@ -177,7 +183,7 @@ describe('a reply that is not a grant', () => {
 
 describe('without a required replica', () => {
   it('no dedicated connection is opened', async () => {
-    const { driver, lock, clock, server, plain } = setUp({ wish: 'auto' });
+    const { driver, lock, clock, server, plain } = setUp({ requirement: 'auto' });
     server.count = async () => 0;
     driver.reply = async () => ['held'];
     const [counted, never] = [lock(), lock(plain)];
@@ -190,7 +196,7 @@ describe('without a required replica', () => {
 
 describe('a server that refuses to wait', () => {
   it('is used without acknowledgements if they are optional', async () => {
-    const { answer, clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const { answer, clock, complaints, driver, lock } = setUp({ requirement: 'auto' });
     const grant = lock();
     await answer(['held'], refusal());
     expect(grant.value).toEqual({ status: 'held' });
@@ -203,7 +209,7 @@ describe('a server that refuses to wait', () => {
   });
 
   it('is an error if acknowledgements are required', async () => {
-    const { answer, complaints, lock } = setUp({ wish: 1 });
+    const { answer, complaints, lock } = setUp({ requirement: 1 });
     const grant = lock();
     const why = refusal();
     await answer(['held'], why);
@@ -217,7 +223,7 @@ describe('a client that does not allow dedicated connections', () => {
   const why = new DriverError('Connections of our own need the configuration');
 
   it('is used without acknowledgements if they are optional: granted on its own connection, with a warning', async () => {
-    const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const { clock, complaints, driver, lock } = setUp({ requirement: 'auto' });
     driver.failures.push(why);
     driver.reply = async () => ['held'];
     const grant = lock();
@@ -232,18 +238,21 @@ describe('a client that does not allow dedicated connections', () => {
     expect(complaints).toHaveLength(1);
   });
 
-  it.each([1, 'majority'] as const)('is an error if acknowledgements are required: %s', async (wish) => {
-    const { clock, complaints, driver, lock } = setUp({ wish });
-    driver.failures.push(why);
-    const grant = lock();
-    await clock.advance(0);
-    expect(grant.error).toBe(why);
-    expect(driver.run).toEqual([]);
-    expect(complaints).toEqual([]);
-  });
+  it.each([1, 'majority'] as const)(
+    'is an error if acknowledgements are required: %s',
+    async (requirement) => {
+      const { clock, complaints, driver, lock } = setUp({ requirement });
+      driver.failures.push(why);
+      const grant = lock();
+      await clock.advance(0);
+      expect(grant.error).toBe(why);
+      expect(driver.run).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
 
   it('differs from a client that reaches no server at present', async () => {
-    const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const { clock, complaints, driver, lock } = setUp({ requirement: 'auto' });
     const nobody = unreachable();
     driver.failures.push(nobody);
     const grant = lock();
@@ -253,7 +262,7 @@ describe('a client that does not allow dedicated connections', () => {
   });
 
   it('differs from a refused script: nothing is sent a second time', async () => {
-    const { clock, complaints, driver, lock } = setUp({ wish: 'auto' });
+    const { clock, complaints, driver, lock } = setUp({ requirement: 'auto' });
     const grant = lock();
     await clock.advance(0);
     const error = refusal();

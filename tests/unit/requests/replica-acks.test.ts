@@ -1,7 +1,7 @@
 /** Which grants travel together, what is waited for, and how many replicas that takes. */
 import { describe, expect, it } from 'vitest';
 import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
-import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
+import { ReplicaCounts, type ReplicaRequirement } from '../../../src/requests/replica-counts.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { evalOn, evalShaOn } from '../../harness/script-calls.ts';
 import { refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
@@ -9,10 +9,16 @@ import { CarryingDriver } from '../support/sending.ts';
 
 type Asked = { readonly key: string; answer(replicas: number | null): void; fail(error: unknown): void };
 
-function setUp({ wish = 'auto', expected = 0 }: { wish?: ReplicaWish; expected?: number } = {}) {
+function setUp({
+  requirement = 'auto',
+  expected = 0,
+}: {
+  requirement?: ReplicaRequirement;
+  expected?: number;
+} = {}) {
   const clock = new ManualClock();
   const driver = new CarryingDriver();
-  const replicaCounts = new ReplicaCounts({ clock, wish, expected, topology: 'standalone' });
+  const replicaCounts = new ReplicaCounts({ clock, requirement, expected, topology: 'standalone' });
   const complaints: unknown[] = [];
   /** Every question for the number of replicas; `replicas` answers it at once, unless it is undefined. */
   const asked: Asked[] = [];
@@ -253,8 +259,8 @@ describe('how many replicas are needed', () => {
     ['majority', 5, 3],
   ] as const)(
     'follows from the mode and the connected replicas: %s of %d',
-    async (wish, replicas, needed) => {
-      const { replicaAcks, asked, server } = setUp({ wish });
+    async (requirement, replicas, needed) => {
+      const { replicaAcks, asked, server } = setUp({ requirement });
       server.replicas = replicas;
       expect(await replicaAcks.needed('a')).toBe(needed);
       expect(asked).toHaveLength(1);
@@ -262,7 +268,7 @@ describe('how many replicas are needed', () => {
   );
 
   it('is the given number, whatever is connected, without counting', async () => {
-    const { replicaAcks, asked } = setUp({ wish: 3 });
+    const { replicaAcks, asked } = setUp({ requirement: 3 });
     expect(await replicaAcks.needed('a')).toBe(3);
     expect(await replicaAcks.neededNow('a')).toBe(3);
     expect(asked).toEqual([]);
@@ -305,7 +311,7 @@ describe('how many replicas are needed', () => {
   });
 
   it('is taken from any recent count', async () => {
-    const { replicaAcks, asked, replicaCounts } = setUp({ wish: 'majority' });
+    const { replicaAcks, asked, replicaCounts } = setUp({ requirement: 'majority' });
     replicaCounts.counted('A', 4);
     expect(await replicaAcks.needed('a')).toBe(2);
     expect(asked).toEqual([]);
@@ -321,7 +327,7 @@ describe('how many replicas are needed', () => {
   });
 
   it('a majority counts all replicas that are expected or were ever seen', async () => {
-    const { replicaAcks, server } = setUp({ wish: 'majority', expected: 2 });
+    const { replicaAcks, server } = setUp({ requirement: 'majority', expected: 2 });
     server.replicas = 0;
     expect(await replicaAcks.needed('a')).toBe(1);
     server.replicas = 4;
@@ -333,7 +339,7 @@ describe('how many replicas are needed', () => {
 
 describe('a Cluster whose servers have not all as many replicas', () => {
   it('a majority is one of the replicas that the server of the key has', async () => {
-    const { replicaAcks, replicaCounts, driver } = setUp({ wish: 'majority' });
+    const { replicaAcks, replicaCounts, driver } = setUp({ requirement: 'majority' });
     driver.homes.set('b', 'B');
     replicaCounts.counted('A', 3);
     replicaCounts.counted('B', 1);
@@ -376,8 +382,8 @@ describe('a server that offers no acknowledgements', () => {
     expect(complaints).toHaveLength(2);
   });
 
-  it.each([1, 'majority'] as const)('is an error if they are required: %s', async (wish) => {
-    const { replicaAcks, replicaCounts, complaints } = setUp({ wish });
+  it.each([1, 'majority'] as const)('is an error if they are required: %s', async (requirement) => {
+    const { replicaAcks, replicaCounts, complaints } = setUp({ requirement });
     expect(replicaAcks.giveUp('a', refusal())).toBe(false);
     expect(complaints).toEqual([]);
     // Whoever looks next tells.
@@ -393,7 +399,7 @@ describe('a server that offers no acknowledgements', () => {
   });
 
   it('and does not report how many replicas there are: a majority is not possible', async () => {
-    const { replicaAcks, complaints, server } = setUp({ wish: 'majority' });
+    const { replicaAcks, complaints, server } = setUp({ requirement: 'majority' });
     server.replicas = null;
     await expect(replicaAcks.needed('a')).rejects.toThrow('does not report how many replicas');
     expect(complaints).toEqual([]);

@@ -1,11 +1,14 @@
 /** What is known of replicas, and how many of them have to acknowledge a grant. */
 import { describe, expect, it } from 'vitest';
-import { ReplicaCounts, type ReplicaWish } from '../../../src/requests/replica-counts.ts';
+import { ReplicaCounts, type ReplicaRequirement } from '../../../src/requests/replica-counts.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 
-function setUp(wish: ReplicaWish = 'majority', expected = 0) {
+function setUp(requirement: ReplicaRequirement = 'majority', expected = 0) {
   const clock = new ManualClock();
-  return { clock, replicaCounts: new ReplicaCounts({ clock, wish, expected, topology: 'standalone' }) };
+  return {
+    clock,
+    replicaCounts: new ReplicaCounts({ clock, requirement, expected, topology: 'standalone' }),
+  };
 }
 
 describe('how many have to acknowledge a grant', () => {
@@ -20,20 +23,20 @@ describe('how many have to acknowledge a grant', () => {
     ['majority', 4, 2],
     [2, 0, 2],
     [2, 5, 2],
-  ] as const)('%s of %d is %d', (wish, connected, required) => {
-    expect(setUp(wish).replicaCounts.required('A', connected)).toBe(required);
+  ] as const)('%s of %d is %d', (requirement, connected, required) => {
+    expect(setUp(requirement).replicaCounts.required('A', connected)).toBe(required);
   });
 
   it.each([
     ['auto', 0],
     ['majority', 1],
     [2, 2],
-  ] as const)('if WAIT is not permitted, %s of one: %d', (wish, required) => {
-    const { replicaCounts } = setUp(wish);
+  ] as const)('if WAIT is not permitted, %s of one: %d', (requirement, required) => {
+    const { replicaCounts } = setUp(requirement);
     replicaCounts.refused('A', 'NOPERM');
     expect(replicaCounts.required('A', 1)).toBe(required);
     replicaCounts.allowed('A');
-    expect(replicaCounts.required('A', 1)).toBe(wish === 2 ? 2 : 1);
+    expect(replicaCounts.required('A', 1)).toBe(requirement === 2 ? 2 : 1);
   });
 
   it('a majority counts all expected replicas', () => {
@@ -50,8 +53,8 @@ describe('how many have to acknowledge a grant', () => {
   });
 
   it('a replica that was seen once is required by a majority only', () => {
-    for (const wish of ['auto', 0] as const) {
-      const { replicaCounts } = setUp(wish, 4);
+    for (const requirement of ['auto', 0] as const) {
+      const { replicaCounts } = setUp(requirement, 4);
       replicaCounts.counted('A', 4);
       expect(replicaCounts.required('A', 0)).toBe(0);
     }
@@ -152,7 +155,7 @@ describe('the time until which no grant needs an acknowledgement', () => {
 
   it('never begins in a Cluster, where each primary has its own count', () => {
     const clock = new ManualClock();
-    const replicaCounts = new ReplicaCounts({ clock, wish: 'auto', expected: 0, topology: 'cluster' });
+    const replicaCounts = new ReplicaCounts({ clock, requirement: 'auto', expected: 0, topology: 'cluster' });
     replicaCounts.counted('A', 0);
     expect(isNoneNeeded({ clock, replicaCounts })).toBe(false);
   });
