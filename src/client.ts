@@ -211,7 +211,7 @@ export class Holdfast extends ObservedClient implements AsyncDisposable {
     this.#forgetSignals?.();
     this.wiring.preflight.close();
     // Sent before the connection closes, but the releases must not wait for it.
-    const flushed = this.wiring.synchronizers.answers.flush();
+    const flushed = this.wiring.synchronizers.answerRetention.flush();
     const forgotten = this.wiring.ownRecord.forget();
     this.wiring.context.sections.close();
     await this.wiring.runtime.close();

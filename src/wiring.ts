@@ -24,7 +24,7 @@ import { checkName, checkSlots } from './options/checks.ts';
 import { checkGrace, type Settings } from './options/settings.ts';
 import { Preflight } from './preflight/preflight.ts';
 import { readReplication } from './preflight/server-facts.ts';
-import { Answers } from './requests/answers.ts';
+import { AnswerRetention } from './requests/answer-retention.ts';
 import { GrantSender } from './requests/grant-sender.ts';
 import { Guard } from './requests/guard.ts';
 import { ReplicaAcks } from './requests/replica-acks.ts';
@@ -174,7 +174,7 @@ export class Wiring {
     const shared = {
       runtime: this.runtime,
       numbers: new OwnerNumbers(id),
-      answers: new Answers(clock, this.#unguarded),
+      answerRetention: new AnswerRetention(clock, this.#unguarded),
     };
     const labelOf = async (owner: string) => (await records.read([owner])).get(clientOf(owner) ?? '')?.label;
     this.context = { ...shared, clientId: id, sections: new Sections(), labelOf };

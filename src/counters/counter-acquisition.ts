@@ -4,7 +4,7 @@
  * Subclasses say how to attempt and how to undo an attempt. The undo runs in the background until the server answers.
  */
 import { DriverError } from '../errors.ts';
-import { UNANSWERED_MS } from '../requests/answers.ts';
+import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import { Acquisition } from '../runtime/acquire.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 

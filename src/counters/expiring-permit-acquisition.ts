@@ -5,7 +5,7 @@
  * took, or may still take, is undone in the background.
  */
 
-import { UNANSWERED_MS } from '../requests/answers.ts';
+import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import { assertInTime, type Grant } from '../runtime/lifetime.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -5,7 +5,7 @@
  * So at most one attempt at a time has an unknown outcome. If the caller gives up, that attempt is undone: its
  * permits go back, and if it has not run yet, it never will.
  */
-import { UNANSWERED_MS } from '../requests/answers.ts';
+import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
@@ -73,7 +73,7 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
 
   protected accept(): true {
     const { context, key } = this.#counter;
-    if (!this.hadTrouble && this.#answer !== undefined) context.answers.arrived(key, this.#answer);
+    if (!this.hadTrouble && this.#answer !== undefined) context.answerRetention.arrived(key, this.#answer);
     return true;
   }
 

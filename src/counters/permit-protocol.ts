@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
 import { endedKey, permitTimeoutKey } from '../keys.ts';
-import { UNANSWERED_MS } from '../requests/answers.ts';
+import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';

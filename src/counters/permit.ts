@@ -6,7 +6,7 @@
  */
 import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
-import { UNANSWERED_MS } from '../requests/answers.ts';
+import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import type { Entry, Grant } from '../runtime/lifetime.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -117,18 +117,18 @@ export class GrantSender {
   ): Promise<Reply> {
     const needed = await counting;
     if (needed === 0) return grant(this.#driver);
-    const sending = replicaAcks.sending(place.key, needed);
+    const runner = replicaAcks.runnerFor(place.key, needed);
     let reply: Reply;
     try {
-      reply = await grant(sending);
+      reply = await grant(runner);
     } catch (error) {
       // The driver cannot open connections if the user's client does not reveal how it connects. Nothing was sent.
-      const isHopeless = sending.isUndelivered && classify(error) === 'refused';
+      const isHopeless = runner.isUndelivered && classify(error) === 'refused';
       if (isHopeless && replicaAcks.giveUp(place.key, error)) return grant(this.#driver);
       throw error;
     }
     if (GRANTS.has(reply.status)) {
-      await this.#confirm(replicaAcks, place, needed, sending.acknowledged());
+      await this.#confirm(replicaAcks, place, needed, runner.acknowledged());
     }
     return reply;
   }

@@ -8,7 +8,7 @@ import type { Driver } from '../drivers/driver.ts';
 import { DriverError } from '../errors.ts';
 import { classify } from '../outcome.ts';
 import type { ReplicaCounts } from './replica-counts.ts';
-import { ReplicatedConnection, Sending } from './replicated-connection.ts';
+import { AcknowledgedRunner, ReplicatedConnection } from './replicated-connection.ts';
 
 export interface ReplicaAckSettings {
   readonly driver: Driver;
@@ -56,7 +56,7 @@ export class ReplicaAcks {
   }
 
   /** Makes a runner for scripts on this key whose writes `needed` replicas have to acknowledge. */
-  sending(key: string, needed: number): Sending {
+  runnerFor(key: string, needed: number): AcknowledgedRunner {
     const { driver, timeoutMs } = this.#settings;
     const node = driver.nodeOf(key);
     let replicatedConnection = this.#replicatedConnections.get(node);
@@ -65,7 +65,7 @@ export class ReplicaAcks {
       replicatedConnection = new ReplicatedConnection(open, timeoutMs);
       this.#replicatedConnections.set(node, replicatedConnection);
     }
-    return new Sending(replicatedConnection, needed, (error) => {
+    return new AcknowledgedRunner(replicatedConnection, needed, (error) => {
       // The key moved, or the server is out of reach: another server may have the key, now or soon.
       if (classify(error) !== 'refused') void driver.rediscover(key);
     });

@@ -108,7 +108,7 @@ export class ReplicatedConnection {
 }
 
 /** A `ScriptRunner` that also knows how many replicas have the writes of its last script. */
-export class Sending {
+export class AcknowledgedRunner {
   readonly #replicatedConnection: ReplicatedConnection;
   readonly #needed: number;
   readonly #onError: (error: unknown) => void;

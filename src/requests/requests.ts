@@ -12,13 +12,13 @@ import type { OwnerNumbers } from '../runtime/owner.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
-import { type Answers, UNANSWERED_MS } from './answers.ts';
+import { type AnswerRetention, UNANSWERED_MS } from './answer-retention.ts';
 
 /** What requests need of their client. */
 export interface RequestContext {
   readonly runtime: Runtime;
   readonly numbers: OwnerNumbers;
-  readonly answers: Answers;
+  readonly answerRetention: AnswerRetention;
 }
 
 /** Where the answer of a request is remembered, and for how long. */
@@ -95,7 +95,7 @@ export class Requests {
       return call(memory);
     });
     // If the request was repeated, an earlier copy may still be on its way.
-    if (attempts === 1) this.#context.answers.arrived(this.#key, memory.answer);
+    if (attempts === 1) this.#context.answerRetention.arrived(this.#key, memory.answer);
     return reply;
   }
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { withCallTimeout } from '../../../src/drivers/call-timeout.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { evalShaOn } from '../../harness/script-calls.ts';
-import { CarryingDriver } from '../support/sending.ts';
+import { CarryingDriver } from '../support/carrying-driver.ts';
 
 it('neither as the library sends it, nor on a dedicated connection', async () => {
   const inner = new CarryingDriver();

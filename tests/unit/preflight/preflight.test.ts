@@ -10,8 +10,8 @@ import { ReplicaCounts } from '../../../src/requests/replica-counts.ts';
 import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
 import { Warnings } from '../../../src/telemetry/warnings.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
+import { CarryingDriver } from '../support/carrying-driver.ts';
 import { refusal } from '../support/deferred.ts';
-import { CarryingDriver } from '../support/sending.ts';
 
 const ID = 'ab'.repeat(20);
 

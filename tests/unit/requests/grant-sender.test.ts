@@ -15,8 +15,8 @@ import {
   semaphoreAcquire,
 } from '../../../src/scripts/generated.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
+import { CarryingDriver } from '../support/carrying-driver.ts';
 import { refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
-import { CarryingDriver } from '../support/sending.ts';
 
 const SERVER = 'ab'.repeat(20);
 const GRACE_MS = 30_000;

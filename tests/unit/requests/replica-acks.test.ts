@@ -4,8 +4,8 @@ import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
 import { ReplicaCounts, type ReplicaRequirement } from '../../../src/requests/replica-counts.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { evalOn, evalShaOn } from '../../harness/script-calls.ts';
+import { CarryingDriver } from '../support/carrying-driver.ts';
 import { refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
-import { CarryingDriver } from '../support/sending.ts';
 
 type Asked = { readonly key: string; answer(replicas: number | null): void; fail(error: unknown): void };
 
@@ -35,9 +35,9 @@ function setUp({
     onUnavailable: (why) => complaints.push(why),
   });
   const send = (key: string, needed = 1, script = key) => {
-    const sending = replicaAcks.sending(key, needed);
-    const reply = watchPromise(evalShaOn(sending, script, [key], ['x']));
-    return { sending, reply };
+    const runner = replicaAcks.runnerFor(key, needed);
+    const reply = watchPromise(evalShaOn(runner, script, [key], ['x']));
+    return { runner, reply };
   };
   return { replicaAcks, asked, replicaCounts, clock, complaints, driver, send, server };
 }
@@ -52,12 +52,12 @@ describe('grants in flight', () => {
     expect(driver.opened).toHaveLength(1);
     expect(driver.connection.log).toEqual(['evalsha a', 'evalsha b', 'evalsha c', 'WAIT 3 500']);
     driver.connection.answer(3).resolve(2);
-    expect(await Promise.all(sent.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2, 2]);
+    expect(await Promise.all(sent.map(({ runner }) => runner.acknowledged()))).toEqual([2, 2, 2]);
   });
 
   it('carry their keys and arguments as given', async () => {
     const { replicaAcks, clock, driver } = setUp();
-    void evalOn(replicaAcks.sending('a', 1), 'return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
+    void evalOn(replicaAcks.runnerFor('a', 1), 'return 1', ['a', 'b'], ['x', Buffer.from([0xff])]);
     await settle(clock);
     expect(driver.connection.sent[0]?.args).toEqual([
       'eval',
@@ -84,15 +84,15 @@ describe('grants in flight', () => {
     await settle(clock);
     expect(connection.log.slice(2)).toEqual(['evalsha b', 'evalsha c', 'WAIT 2 500']);
     connection.answer(4).resolve(2);
-    expect(await Promise.all(later.map(({ sending }) => sending.acknowledged()))).toEqual([2, 2]);
+    expect(await Promise.all(later.map(({ runner }) => runner.acknowledged()))).toEqual([2, 2]);
   });
 
   it('are answered before a replica has acknowledged them', async () => {
     const { clock, driver, send } = setUp();
-    const { reply, sending } = send('a');
+    const { reply, runner } = send('a');
     await settle(clock);
     driver.connection.answer(0).resolve(['held']);
-    const acknowledged = watchPromise(sending.acknowledged());
+    const acknowledged = watchPromise(runner.acknowledged());
     await settle(clock);
     expect(reply).toMatchObject({ state: 'resolved', value: ['held'] });
     expect(acknowledged.state).toBe('pending');
@@ -103,15 +103,15 @@ describe('grants in flight', () => {
 
   it('are acknowledged by the WAIT after the last script', async () => {
     const { replicaAcks, clock, driver } = setUp();
-    const sending = replicaAcks.sending('a', 1);
-    const unknown = watchPromise(evalShaOn(sending, 'digest', ['a'], []));
+    const runner = replicaAcks.runnerFor('a', 1);
+    const unknown = watchPromise(evalShaOn(runner, 'digest', ['a'], []));
     await settle(clock);
     driver.connection.answer(0).reject(refusal('NOSCRIPT No matching script.'));
     driver.connection.answer(1).resolve(2);
     await settle(clock);
     expect(unknown.state).toBe('rejected');
-    void evalOn(sending, 'source', ['a'], []);
-    const acknowledged = watchPromise(sending.acknowledged());
+    void evalOn(runner, 'source', ['a'], []);
+    const acknowledged = watchPromise(runner.acknowledged());
     await settle(clock);
     expect(acknowledged.state).toBe('pending');
     driver.connection.answer(3).resolve(1);
@@ -176,35 +176,35 @@ describe('a connection', () => {
     driver.failures.push(failure);
     const sent = [send('a'), send('b')];
     await settle(clock);
-    for (const { reply, sending } of sent) {
+    for (const { reply, runner } of sent) {
       expect(reply).toMatchObject({ state: 'rejected', error: failure });
-      expect(sending.isUndelivered).toBe(true);
-      await expect(sending.acknowledged()).rejects.toBe(failure);
+      expect(runner.isUndelivered).toBe(true);
+      await expect(runner.acknowledged()).rejects.toBe(failure);
     }
-    const { sending } = send('c');
+    const { runner } = send('c');
     await settle(clock);
     expect(driver.connection.log).toEqual(['evalsha c', 'WAIT 1 500']);
-    expect(sending.isUndelivered).toBe(false);
+    expect(runner.isUndelivered).toBe(false);
   });
 
   it('that breaks or falls silent rejects its grants, is dropped, and is replaced for waiting ones', async () => {
     const { clock, driver, send } = setUp();
-    const { reply, sending } = send('a');
+    const { reply, runner } = send('a');
     await settle(clock);
     const broken = driver.connection;
     const next = send('b');
     for (const { answer } of broken.sent) answer.reject(reset());
     await settle(clock);
     expect(reply.state).toBe('rejected');
-    expect(sending.isUndelivered).toBe(false);
-    await expect(sending.acknowledged()).rejects.toThrow('ECONNRESET');
+    expect(runner.isUndelivered).toBe(false);
+    await expect(runner.acknowledged()).rejects.toThrow('ECONNRESET');
     expect(broken.isDestroyed).toBe(true);
     expect(driver.opened).toHaveLength(2);
     driver.connection.answer(0).resolve(['held']);
     driver.connection.answer(1).resolve(1);
     await settle(clock);
     expect(next.reply.value).toEqual(['held']);
-    expect(await next.sending.acknowledged()).toBe(1);
+    expect(await next.runner.acknowledged()).toBe(1);
   });
 
   it('that broke while idle is replaced', async () => {
@@ -222,13 +222,13 @@ describe('a connection', () => {
 
   it('that refuses WAIT is kept for grants without acknowledgements', async () => {
     const { clock, driver, send } = setUp();
-    const { reply, sending } = send('a');
+    const { reply, runner } = send('a');
     await settle(clock);
     driver.connection.answer(0).resolve(['held']);
     driver.connection.answer(1).reject(refusal());
     await settle(clock);
     expect(reply.value).toEqual(['held']);
-    await expect(sending.acknowledged()).rejects.toThrow('NOPERM');
+    await expect(runner.acknowledged()).rejects.toThrow('NOPERM');
     send('b');
     await settle(clock);
     expect(driver.opened).toHaveLength(1);
@@ -240,12 +240,12 @@ describe('a connection', () => {
     'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
   ])('whose server became a replica is replaced, and its grants are in doubt: %s', async (text) => {
     const { clock, driver, send } = setUp();
-    const { sending } = send('a');
+    const { runner } = send('a');
     await settle(clock);
     driver.connection.answer(0).resolve(['held']);
     driver.connection.answer(1).reject(refusal(text));
     await settle(clock);
-    await expect(sending.acknowledged()).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    await expect(runner.acknowledged()).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
     expect(driver.connection.isDestroyed).toBe(true);
     send('b');
     await settle(clock);

@@ -6,8 +6,8 @@ import { WakeChannels } from '../../../src/runtime/wake/channels.ts';
 import { slotOf } from '../../../src/slots.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal, Reports } from '../support/bench.ts';
+import { CarryingDriver } from '../support/carrying-driver.ts';
 import { reset } from '../support/deferred.ts';
-import { CarryingDriver } from '../support/sending.ts';
 
 function setUp() {
   const clock = new ManualClock();

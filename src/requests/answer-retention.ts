@@ -15,7 +15,7 @@ export const UNANSWERED_MS = 3_600_000;
 const SHORTEN_EVERY_MS = 1_000;
 const MOST_IN_ONE_CALL = 500;
 
-export class Answers {
+export class AnswerRetention {
   readonly #clock: Clock;
   readonly #wire: Wire;
   /** Answer keys by main key, whose slot they share. */
