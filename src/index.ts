@@ -4,19 +4,19 @@
  * @module holdfast
  */
 export { Holdfast } from './client.ts';
+export type { AcquireOptions, TryAcquireOptions } from './counters/acquire-methods.ts';
 export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
 export type {
   Permit,
   PermitOptions,
   TryPermitOptions,
   WithExpirablePermitOptions,
-} from './counters/permit.ts';
-export type { AcquireOptions, TryAcquireOptions } from './counters/permit-calls.ts';
+} from './counters/expirable-permit.ts';
 export type { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 export type { RateConfig, RateLimiter, RateOptions, RateTaken } from './counters/rate-limiter.ts';
 export type { Semaphore, WithPermitOptions } from './counters/semaphore.ts';
 export type { SetPermitsOptions } from './counters/semaphore-counter.ts';
-export type { SemaphoreOptions } from './counters/set-up.ts';
+export type { SemaphoreOptions } from './counters/semaphore-creation.ts';
 export type {
   ClusterTarget,
   FixedTarget,

@@ -6,7 +6,7 @@ import { CountDownLatch, latchFitsCluster } from './counters/count-down-latch.ts
 import { PermitExpirableSemaphore } from './counters/permit-semaphore.ts';
 import { RateLimiter } from './counters/rate-limiter.ts';
 import { Semaphore } from './counters/semaphore.ts';
-import type { SemaphoreOptions } from './counters/set-up.ts';
+import type { SemaphoreOptions } from './counters/semaphore-creation.ts';
 import { OptionError } from './errors.ts';
 import { type FencedRegister, RedisFencedRegister, RegisterWriter } from './fencing/fenced-register.ts';
 import { MultiLock } from './groups/multi-lock.ts';

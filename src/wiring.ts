@@ -4,9 +4,9 @@
 
 import type { Clock } from './clock.ts';
 import type { SynchronizerContext } from './counters/counter.ts';
-import { Noted } from './counters/noted.ts';
-import { HeldPermits } from './counters/permit.ts';
-import { renewPermits } from './counters/permit-protocol.ts';
+import { HeldPermits } from './counters/expirable-permit.ts';
+import { renewPermits } from './counters/expirable-permit-protocol.ts';
+import { OncePerName } from './counters/once-per-name.ts';
 import { SharedLooks } from './counters/shared-look.ts';
 import { withCallTimeout } from './drivers/call-timeout.ts';
 import type { Driver } from './drivers/driver.ts';
@@ -182,7 +182,7 @@ export class Wiring {
       ...shared,
       wire: this.#unguarded,
       sharedLooks: new SharedLooks(),
-      noted: new Noted(),
+      oncePerName: new OncePerName(),
     };
     const reentrant = renewWith(REENTRANT_SCRIPTS, this.#unguarded);
     this.renewals = {

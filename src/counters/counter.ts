@@ -6,7 +6,7 @@
 import { type Memory, type RequestContext, Requests } from '../requests/requests.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Script } from '../scripts/script.ts';
-import type { Noted } from './noted.ts';
+import type { OncePerName } from './once-per-name.ts';
 import type { SharedLooks } from './shared-look.ts';
 
 /** What all synchronizers of a client share. */
@@ -14,7 +14,7 @@ export interface SynchronizerContext extends RequestContext {
   readonly wire: Wire;
   readonly sharedLooks: SharedLooks;
   /** What was done once for a name. */
-  readonly noted: Noted;
+  readonly oncePerName: OncePerName;
 }
 
 export class Counter {

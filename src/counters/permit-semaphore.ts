@@ -1,8 +1,8 @@
 /**
  * The permit-expirable semaphore: permits with an id and a lease. The holder learns when the lease ends.
  *
- * A permit that is not given back becomes free when its lease ends. `expiring-permit-acquisition.ts` acquires
- * permits; `permit.ts` keeps a permit while it is held.
+ * A permit that is not given back becomes free when its lease ends. `expirable-permit-acquisition.ts` acquires
+ * permits; `expirable-permit.ts` keeps a permit while it is held.
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
@@ -14,7 +14,6 @@ import {
   permitSemaphoreUpdateLease,
 } from '../scripts/generated.ts';
 import type { SynchronizerContext } from './counter.ts';
-import { ExpiringPermitAcquisition } from './expiring-permit-acquisition.ts';
 import {
   HeldPermit,
   type HeldPermits,
@@ -22,11 +21,12 @@ import {
   type PermitOptions,
   type TryPermitOptions,
   type WithExpirablePermitOptions,
-} from './permit.ts';
-import { leaseArgument, PermitProtocol, permitBytes } from './permit-protocol.ts';
-import { runWithPermit } from './run-with-permit.ts';
+} from './expirable-permit.ts';
+import { ExpirablePermitAcquisition } from './expirable-permit-acquisition.ts';
+import { ExpirablePermitProtocol, leaseArgument, permitBytes } from './expirable-permit-protocol.ts';
+import { runWithExpirablePermit } from './run-with-expirable-permit.ts';
 import { MOST_PERMITS, SemaphoreCounter } from './semaphore-counter.ts';
-import { type SemaphoreOptions, SetUp } from './set-up.ts';
+import { SemaphoreCreation, type SemaphoreOptions } from './semaphore-creation.ts';
 
 /** Each permit has an id to send and an expiry to store: a call for more permits would keep the server busy. */
 const MOST_AT_ONCE = 10_000;
@@ -50,8 +50,8 @@ export class PermitExpirableSemaphore {
   readonly name: string;
   readonly #counter: SemaphoreCounter;
   readonly #held: HeldPermits;
-  readonly #protocol: PermitProtocol;
-  readonly #setUp: SetUp;
+  readonly #protocol: ExpirablePermitProtocol;
+  readonly #creation: SemaphoreCreation;
 
   /** @internal */
   constructor(context: SynchronizerContext, name: string, held: HeldPermits, options?: SemaphoreOptions) {
@@ -59,8 +59,9 @@ export class PermitExpirableSemaphore {
     this.name = name;
     this.#counter = new SemaphoreCounter(context, 'permit-semaphore', name);
     this.#held = held;
-    this.#protocol = new PermitProtocol(this.#counter, held.renew);
-    this.#setUp = new SetUp(this.#counter, permits, (wanted) => this.#protocol.compare(wanted));
+    this.#protocol = new ExpirablePermitProtocol(this.#counter, held.renew);
+    const compare = (wanted: number) => this.#protocol.compare(wanted);
+    this.#creation = new SemaphoreCreation(this.#counter, permits, compare);
   }
 
   /**
@@ -128,7 +129,7 @@ export class PermitExpirableSemaphore {
     if (typeof work !== 'function') throw new OptionError('withPermit needs a function to run');
     const permits = await this.#take(1, waitMs ?? Number.POSITIVE_INFINITY, permitOptions);
     if (permits === null) throw new AcquireTimeoutError(this.name, waitMs ?? 0);
-    return runWithPermit(permits[0] as Permit, work, this.#counter.context.runtime.report);
+    return runWithExpirablePermit(permits[0] as Permit, work, this.#counter.context.runtime.report);
   }
 
   /**
@@ -221,7 +222,7 @@ export class PermitExpirableSemaphore {
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
   async addPermits(permits: number): Promise<void> {
     checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS);
-    await this.#setUp.ensure();
+    await this.#creation.ensure();
     await this.#counter.addPermits(permits);
   }
 
@@ -241,9 +242,9 @@ export class PermitExpirableSemaphore {
     return exists ? free + taken : 0;
   }
 
-  async #count(): ReturnType<PermitProtocol['count']> {
+  async #count(): ReturnType<ExpirablePermitProtocol['count']> {
     this.#counter.context.runtime.assertOpen();
-    await this.#setUp.ensure();
+    await this.#creation.ensure();
     return this.#protocol.count();
   }
 
@@ -258,13 +259,12 @@ export class PermitExpirableSemaphore {
     const { runtime } = this.#counter.context;
     const hold = (grant: Grant): Permit =>
       new HeldPermit(runtime, this.#held, this.#protocol, grant, leaseMs === undefined);
-    const soughtMs = leaseMs ?? runtime.watchdogMs;
-    const acquisition = new ExpiringPermitAcquisition(
+    const acquisition = new ExpirablePermitAcquisition(
       runtime,
       this.#protocol,
-      this.#setUp,
+      this.#creation,
       count,
-      soughtMs,
+      leaseMs ?? runtime.watchdogMs,
       hold,
     );
     return acquisition.take({ waitMs, signal });

@@ -12,8 +12,8 @@ import {
   rateLimiterSetRate,
   rateLimiterTrySetRate,
 } from '../scripts/generated.ts';
+import { AcquireMethods, type AcquireOptions, type TryAcquireOptions } from './acquire-methods.ts';
 import type { SynchronizerContext } from './counter.ts';
-import { type AcquireOptions, PermitCalls, type TryAcquireOptions } from './permit-calls.ts';
 import { RateAcquisition, RateCounter, unsetError } from './rate-acquisition.ts';
 
 /** An entry of the history stores the number of permits in four bytes. */
@@ -62,14 +62,14 @@ export interface RateTaken {
 export class RateLimiter {
   readonly name: string;
   readonly #counter: RateCounter;
-  readonly #calls: PermitCalls;
+  readonly #acquireMethods: AcquireMethods;
 
   /** @internal */
   constructor(context: SynchronizerContext, clientId: string, name: string) {
     this.name = name;
     const counter = new RateCounter(context, clientId, name);
     this.#counter = counter;
-    this.#calls = new PermitCalls(
+    this.#acquireMethods = new AcquireMethods(
       context.runtime,
       MOST_PERMITS,
       (count) => new RateAcquisition(counter, count),
@@ -108,7 +108,7 @@ export class RateLimiter {
    * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
    */
   acquire(permits = 1, options?: AcquireOptions): Promise<void> {
-    return this.#calls.acquire(permits, options);
+    return this.#acquireMethods.acquire(permits, options);
   }
 
   /**
@@ -125,7 +125,7 @@ export class RateLimiter {
    * @throws OptionError when `permits` exceeds the rate; DriverError when the limiter has no rate
    */
   tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
-    return this.#calls.tryAcquire(permits, options);
+    return this.#acquireMethods.tryAcquire(permits, options);
   }
 
   /**

@@ -2,7 +2,7 @@
  * The semaphore: a number of permits that any client takes and gives back.
  *
  * Permits have no owner and no lease: the permits of a process that dies stay taken. Every acquisition and release
- * counts exactly once. `permit-acquisition.ts` makes the attempts of one caller.
+ * counts exactly once. `semaphore-acquisition.ts` makes the attempts of one caller.
  */
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
@@ -15,11 +15,11 @@ import {
   semaphoreRelease,
   semaphoreReleaseIfExists,
 } from '../scripts/generated.ts';
+import { AcquireMethods, type AcquireOptions, type TryAcquireOptions } from './acquire-methods.ts';
 import type { SynchronizerContext } from './counter.ts';
-import { PermitAcquisition } from './permit-acquisition.ts';
-import { type AcquireOptions, PermitCalls, type TryAcquireOptions } from './permit-calls.ts';
+import { SemaphoreAcquisition } from './semaphore-acquisition.ts';
 import { MOST_PERMITS, SemaphoreCounter, type SetPermitsOptions } from './semaphore-counter.ts';
-import { type Difference, type SemaphoreOptions, SetUp } from './set-up.ts';
+import { type Difference, SemaphoreCreation, type SemaphoreOptions } from './semaphore-creation.ts';
 
 /** How to take permits for some work. */
 export interface WithPermitOptions extends AcquireOptions {
@@ -43,8 +43,8 @@ export interface WithPermitOptions extends AcquireOptions {
 export class Semaphore {
   readonly name: string;
   readonly #counter: SemaphoreCounter;
-  readonly #calls: PermitCalls;
-  readonly #setUp: SetUp;
+  readonly #acquireMethods: AcquireMethods;
+  readonly #creation: SemaphoreCreation;
 
   /** @internal */
   constructor(context: SynchronizerContext, name: string, options?: SemaphoreOptions) {
@@ -52,12 +52,12 @@ export class Semaphore {
     this.name = name;
     const counter = new SemaphoreCounter(context, 'semaphore', name);
     this.#counter = counter;
-    const setUp = new SetUp(counter, permits, (wanted) => this.#compare(wanted));
-    this.#setUp = setUp;
-    this.#calls = new PermitCalls(
+    const creation = new SemaphoreCreation(counter, permits, (wanted) => this.#compare(wanted));
+    this.#creation = creation;
+    this.#acquireMethods = new AcquireMethods(
       context.runtime,
       MOST_PERMITS,
-      (count) => new PermitAcquisition(counter, setUp, count),
+      (count) => new SemaphoreAcquisition(counter, creation, count),
     );
   }
 
@@ -77,7 +77,7 @@ export class Semaphore {
    * @throws the reason of `signal`; an aborted call takes nothing
    */
   acquire(permits = 1, options?: AcquireOptions): Promise<void> {
-    return this.#calls.acquire(permits, options);
+    return this.#acquireMethods.acquire(permits, options);
   }
 
   /**
@@ -94,7 +94,7 @@ export class Semaphore {
    * ```
    */
   tryAcquire(permits = 1, options?: TryAcquireOptions): Promise<boolean> {
-    return this.#calls.tryAcquire(permits, options);
+    return this.#acquireMethods.tryAcquire(permits, options);
   }
 
   /**
@@ -110,9 +110,9 @@ export class Semaphore {
     const { context, requests, keys, wake } = this.#counter;
     context.runtime.assertOpen();
     if (count === 0) return;
-    if (this.#setUp.creates) {
+    if (this.#creation.creates) {
       await requests.changeSurely('release', async (memory) => {
-        await this.#setUp.ensure();
+        await this.#creation.ensure();
         await this.#releaseIfExists(count, memory);
       });
       return;
@@ -138,7 +138,7 @@ export class Semaphore {
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
   async addPermits(permits: number): Promise<void> {
     checkCount(permits, 'permits', -MOST_PERMITS, MOST_PERMITS);
-    await this.#setUp.ensure();
+    await this.#creation.ensure();
     await this.#counter.addPermits(permits);
   }
 
@@ -147,7 +147,7 @@ export class Semaphore {
     const { context, requests, keys } = this.#counter;
     // It takes permits, as an acquisition does.
     context.runtime.assertAdmitting();
-    await this.#setUp.ensure();
+    await this.#creation.ensure();
     const drain = this.#counter.requestWith(semaphoreDrainPermits, keys, {});
     return (await requests.change('drain permits of', drain)).count;
   }
@@ -155,7 +155,7 @@ export class Semaphore {
   /** How many permits are free; below 0 when more permits are taken than the semaphore has. */
   async availablePermits(): Promise<number> {
     this.#counter.context.runtime.assertOpen();
-    await this.#setUp.ensure();
+    await this.#creation.ensure();
     return this.#free();
   }
 
@@ -184,7 +184,7 @@ export class Semaphore {
     runtime.backgroundRetry.began();
     let place: Link<Interruptible>;
     try {
-      if (!(await this.#calls.take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
+      if (!(await this.#acquireMethods.take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
         throw new AcquireTimeoutError(this.name, waitMs ?? 0);
       }
       if (runtime.closed !== undefined) interrupt(undefined);

@@ -22,7 +22,7 @@ export interface Difference {
   readonly remedy: string;
 }
 
-export class SetUp {
+export class SemaphoreCreation {
   readonly #counter: SemaphoreCounter;
   readonly #permits: number | undefined;
   readonly #compare: (permits: number) => Promise<Difference | null>;
@@ -64,13 +64,14 @@ export class SetUp {
 
   /** Makes sure that the semaphore exists, unless this client has met it before. */
   async ensure(): Promise<void> {
-    if (this.#permits !== undefined && !this.#counter.context.noted.has(this.#note)) await this.#create();
+    if (this.#permits !== undefined && !this.#counter.context.oncePerName.has(this.#note))
+      await this.#create();
   }
 
   /** An acquisition found no semaphore. The caller goes on waiting: another client may create the semaphore. */
   missing(): void {
     const { context, name, identity } = this.#counter;
-    if (this.creates || !context.noted.add(`missing ${identity}`)) return;
+    if (this.creates || !context.oncePerName.add(`missing ${identity}`)) return;
     context.runtime.report('warning', {
       code: 'HOLDFAST_NOT_SET_UP',
       name,
@@ -94,13 +95,13 @@ export class SetUp {
 
   async #trySet(): Promise<void> {
     if (await this.#counter.trySetPermits(this.#permits as number))
-      this.#counter.context.noted.add(this.#note);
+      this.#counter.context.oncePerName.add(this.#note);
     else this.#met();
   }
 
   /** The semaphore exists, and another client may have created it: compares the numbers, the first time. */
   #met(): void {
-    if (this.#counter.context.noted.add(this.#note)) void this.#warnIfDifferent();
+    if (this.#counter.context.oncePerName.add(this.#note)) void this.#warnIfDifferent();
   }
 
   async #warnIfDifferent(): Promise<void> {
@@ -119,7 +120,7 @@ export class SetUp {
       });
     } catch {
       // No answer: the next call looks again.
-      context.noted.delete(this.#note);
+      context.oncePerName.delete(this.#note);
     }
   }
 }

@@ -12,14 +12,14 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
-import { newPermitId, type PermitProtocol } from './permit-protocol.ts';
-import type { SetUp } from './set-up.ts';
+import { type ExpirablePermitProtocol, newPermitId } from './expirable-permit-protocol.ts';
+import type { SemaphoreCreation } from './semaphore-creation.ts';
 
-type Answer = Awaited<ReturnType<PermitProtocol['acquire']>>;
+type Answer = Awaited<ReturnType<ExpirablePermitProtocol['acquire']>>;
 
-export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer> {
-  readonly #protocol: PermitProtocol;
-  readonly #setUp: SetUp;
+export class ExpirablePermitAcquisition<T> extends CounterAcquisition<T[], Answer> {
+  readonly #protocol: ExpirablePermitProtocol;
+  readonly #creation: SemaphoreCreation;
   readonly #leaseMs: number;
   readonly #ids: readonly string[];
   readonly #make: (grant: Grant) => T;
@@ -28,15 +28,15 @@ export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer
   /** @param make turns one grant into the caller's permit */
   constructor(
     runtime: Runtime,
-    protocol: PermitProtocol,
-    setUp: SetUp,
+    protocol: ExpirablePermitProtocol,
+    creation: SemaphoreCreation,
     count: number,
     leaseMs: number,
     make: (grant: Grant) => T,
   ) {
     super(runtime, protocol, count);
     this.#protocol = protocol;
-    this.#setUp = setUp;
+    this.#creation = creation;
     this.#leaseMs = leaseMs;
     this.#ids = Array.from({ length: count }, newPermitId);
     this.#make = make;
@@ -47,7 +47,7 @@ export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer
   }
 
   protected override get isBounded(): boolean {
-    return !this.#setUp.creates && this.#protocol.isOneCommand;
+    return !this.#creation.creates && this.#protocol.isOneCommand;
   }
 
   protected attempt(): Promise<Answer> {
@@ -55,13 +55,13 @@ export class ExpiringPermitAcquisition<T> extends CounterAcquisition<T[], Answer
       this.#sentAt = this.runtime.leaseClock.sendTime();
       return this.#protocol.acquire(this.#ids, this.#leaseMs);
     };
-    return this.#setUp.attempt(ask, ask);
+    return this.#creation.attempt(ask, ask);
   }
 
   protected busyMs(answer: Answer): number | undefined {
     if (answer.status === 'taken') return undefined;
     if (answer.status === 'short') return answer.remainingMs;
-    this.#setUp.missing();
+    this.#creation.missing();
     return -1;
   }
 

@@ -22,7 +22,7 @@ export interface TryAcquireOptions extends AcquireOptions {
 /** Results in true, or in the error that says why the permits will never be granted. */
 type Begin = (count: number) => Pick<CounterAcquisition<true | Error, unknown>, 'take'>;
 
-export class PermitCalls {
+export class AcquireMethods {
   readonly #runtime: Runtime;
   readonly #most: number;
   readonly #begin: Begin;

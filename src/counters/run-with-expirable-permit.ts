@@ -6,9 +6,9 @@
  */
 import { LeaseLostError } from '../errors.ts';
 import type { Report } from '../events.ts';
-import type { Permit } from './permit.ts';
+import type { Permit } from './expirable-permit.ts';
 
-export async function runWithPermit<T>(
+export async function runWithExpirablePermit<T>(
   permit: Permit,
   work: (permit: Permit) => T | Promise<T>,
   report: Report,

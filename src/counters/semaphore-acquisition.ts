@@ -12,21 +12,21 @@ import { POLL_MS } from '../runtime/wake/poller.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';
-import type { SetUp } from './set-up.ts';
+import type { SemaphoreCreation } from './semaphore-creation.ts';
 
 type Answer = Awaited<ReturnType<typeof semaphoreAcquire.run>>;
 
-export class PermitAcquisition extends CounterAcquisition<true, Answer> {
+export class SemaphoreAcquisition extends CounterAcquisition<true, Answer> {
   readonly #counter: SemaphoreCounter;
-  readonly #setUp: SetUp;
+  readonly #creation: SemaphoreCreation;
   /** The key of the remembered answer, while an attempt is unanswered. */
   #answer: string | undefined;
   #isGivenUp = false;
 
-  constructor(counter: SemaphoreCounter, setUp: SetUp, count: number) {
+  constructor(counter: SemaphoreCounter, creation: SemaphoreCreation, count: number) {
     super(counter.context.runtime, counter, count);
     this.#counter = counter;
-    this.#setUp = setUp;
+    this.#creation = creation;
   }
 
   protected get waiting(): Waiting {
@@ -34,11 +34,11 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
   }
 
   protected override get isBounded(): boolean {
-    return !this.#setUp.creates && this.#counter.context.wire.grantSender.isOneCommand(this.#counter.key);
+    return !this.#creation.creates && this.#counter.context.wire.grantSender.isOneCommand(this.#counter.key);
   }
 
   protected attempt(): Promise<Answer> {
-    return this.#setUp.attempt(
+    return this.#creation.attempt(
       () => this.#ask(),
       () => {
         // The caller gave up meanwhile: this attempt would take permits for nobody.
@@ -65,7 +65,7 @@ export class PermitAcquisition extends CounterAcquisition<true, Answer> {
     this.#answer = undefined;
     if (status === 'short') return -1;
     if (status === 'missing') {
-      this.#setUp.missing();
+      this.#creation.missing();
       return -1;
     }
     throw this.repeated();

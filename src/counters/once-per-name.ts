@@ -4,7 +4,7 @@
  */
 const MOST = 10_000;
 
-export class Noted {
+export class OncePerName {
   readonly #notes = new Set<string>();
 
   has(note: string): boolean {

@@ -11,7 +11,7 @@ import type { Entry, Grant } from '../runtime/lifetime.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Tenure } from '../runtime/tenure.ts';
-import type { PermitProtocol } from './permit-protocol.ts';
+import type { ExpirablePermitProtocol } from './expirable-permit-protocol.ts';
 
 /** How to take permits. */
 export interface PermitOptions {
@@ -94,7 +94,7 @@ export class HeldPermits {
     this.renew = renew;
   }
 
-  find({ key }: PermitProtocol, id: string): HeldPermit | undefined {
+  find({ key }: ExpirablePermitProtocol, id: string): HeldPermit | undefined {
     const permit = this.#byId.get(id)?.deref();
     return permit?.protocol.key === key ? permit : undefined;
   }
@@ -112,7 +112,7 @@ export class HeldPermits {
 
 export class HeldPermit implements Permit, Entry {
   readonly id: string;
-  readonly protocol: PermitProtocol;
+  readonly protocol: ExpirablePermitProtocol;
   renewed: boolean;
   readonly #runtime: Runtime;
   readonly #held: HeldPermits;
@@ -124,7 +124,13 @@ export class HeldPermit implements Permit, Entry {
   #loss: LeaseLostError | undefined;
   #releasing: Promise<boolean> | undefined;
 
-  constructor(runtime: Runtime, held: HeldPermits, protocol: PermitProtocol, grant: Grant, renewed: boolean) {
+  constructor(
+    runtime: Runtime,
+    held: HeldPermits,
+    protocol: ExpirablePermitProtocol,
+    grant: Grant,
+    renewed: boolean,
+  ) {
     this.id = grant.owner;
     this.protocol = protocol;
     this.renewed = renewed;

@@ -21,7 +21,7 @@ import {
   permitSemaphoreUndo,
 } from '../scripts/generated.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';
-import type { Difference } from './set-up.ts';
+import type { Difference } from './semaphore-creation.ts';
 
 export function newPermitId(): string {
   return randomBytes(16).toString('hex');
@@ -46,7 +46,7 @@ export function renewPermits({ driver }: Wire): Renew {
   };
 }
 
-export class PermitProtocol implements TenureProtocol {
+export class ExpirablePermitProtocol implements TenureProtocol {
   readonly name: string;
   readonly key: string;
   readonly identity: string;
