@@ -86,7 +86,7 @@ inline runRenew(o) {
 }
 
 #ifdef GUARD
-/* lua/lock/reclaim.lua, lua/lib/reclaim-hold.lua, lua/lib/come-back.lua; for the token lua/fenced-lock/reclaim.lua. */
+/* lua/lock/reclaim.lua, lua/lib/reclaim-hold.lua, lua/lib/may-reclaim.lua; for the token lua/fenced-lock/reclaim.lua. */
 inline runReclaim(c, o) {
 #ifdef TOKENS
   hasHighest = (highestOwner == o -> 1 : hasHighest);

@@ -2,13 +2,13 @@
 ---
 --- @include lib/raise-lease
 --- @include lib/first-lease
---- @include lib/come-back
+--- @include lib/may-reclaim
 local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
   if redis.call('HEXISTS', lock, owner) == 1 then
     raiseLease(lock, leaseMs)
     return { 'held' }
   end
-  if not mayComeBack(ended, guard, graceMs, trusted) then
+  if not mayReclaim(ended, guard, graceMs, trusted) then
     return { 'lost' }
   end
   if redis.call('EXISTS', lock) == 1 then

@@ -1,7 +1,7 @@
 --- Remembers the reply to a request, for scripts that change a number by a difference: a repeat, or a copy that arrives
 --- late, gets the reply of the first run and changes nothing.
 ---
---- The key belongs to one request (`endedKey` of keys.ts, with an id that is never used again) and is declared
+--- The key belongs to one request (`answerKey` of keys.ts, with an id that is never used again) and is declared
 --- as `@key answer string`. The pattern, once the arguments are checked:
 ---
 ---   local before = recall(answer)

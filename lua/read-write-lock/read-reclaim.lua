@@ -12,7 +12,7 @@
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/read-holds
 --- @include lib/grant-lease
---- @include lib/come-back
+--- @include lib/may-reclaim
 if redis.call('HEXISTS', lock, owner) == 1 then
   for _, hold in ipairs(holds) do
     keepHold(hold, leaseMs)
@@ -20,7 +20,7 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   raiseToHolds(lock, leaseMs, holds, 1, #holds)
   return { 'held' }
 end
-if not mayComeBack(ended, guard, graceMs, trusted) then
+if not mayReclaim(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local mode = redis.call('HGET', lock, 'mode')

@@ -12,12 +12,12 @@
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/raise-lease
 --- @include lib/grant-lease
---- @include lib/come-back
+--- @include lib/may-reclaim
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if not mayComeBack(ended, guard, graceMs, trusted) then
+if not mayReclaim(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 -- The owner's read hold may have been restored before: it is then the only field beside the mode.

@@ -9,13 +9,13 @@
 --- @arg trusted   string  ids of servers that have been in charge for longer than a grace
 --- @returns { 'held' } | { 'taken' } | { 'lost' }
 --- @include lib/raise-lease
---- @include lib/come-back
+--- @include lib/may-reclaim
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if not mayComeBack(ended, guard, graceMs, trusted) then
+if not mayReclaim(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 if holder then

@@ -30,7 +30,7 @@ export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
     Script<
       Keys & Parameters<typeof guardCheck.run>[1],
       Args & Parameters<typeof guardCheck.run>[2],
-      Reply | Exclude<Awaited<ReturnType<typeof guardCheck.run>>, { status: 'settled' }>
+      Reply | Exclude<Awaited<ReturnType<typeof guardCheck.run>>, { status: 'open' }>
     >,
     'run'
   >;

