@@ -31,11 +31,16 @@ export function lockChannel(name: string): string {
 }
 
 /**
- * The tombstone of an owner whose hold is over, or the answer to a request that may be repeated. Redisson keeps
- * the answer of an unlock under the same template, with a random id; our ids are never used twice either.
+ * The tombstone of an owner whose hold is over. Redisson keeps the answer of an unlock under the same template, with a
+ * random id; our ids are never used twice either.
  */
-export function endedKey(name: string, id: string): string {
-  return `${prefixed('redisson_unlock_latch', name)}:${id}`;
+export function tombstoneKey(name: string, owner: string): string {
+  return `${prefixed('redisson_unlock_latch', name)}:${owner}`;
+}
+
+/** The answer to a request that may be repeated. The same template: requests and owners never have the same id. */
+export function answerKey(name: string, id: string): string {
+  return tombstoneKey(name, id);
 }
 
 /** The waiters of a fair lock, in order of arrival. */

@@ -1,5 +1,5 @@
 /** What scenarios look up on a server, to know how far things have come. */
-import { endedKey, fairQueueKey, lockChannel } from '../../src/keys.ts';
+import { fairQueueKey, lockChannel, tombstoneKey } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
 import { eventually } from '../../tests/harness/wait.ts';
 
@@ -19,7 +19,7 @@ export async function untilScriptRan(server: TestServer, act: () => void): Promi
 
 /** The keys of the answers that the server remembers about a name, and of the owners that it knows to be over. */
 export async function remembered(server: TestServer, name: string): Promise<string[]> {
-  return (await server.command('KEYS', `${endedKey(name, '')}*`)) as string[];
+  return (await server.command('KEYS', `${tombstoneKey(name, '')}*`)) as string[];
 }
 
 /** As if the time for which the server remembers them had passed. */
@@ -30,7 +30,7 @@ export async function forget(server: TestServer, name: string): Promise<void> {
 
 /** Resolves when the server knows that this owner's hold is over. */
 export async function whenEnded(server: TestServer, name: string, owner: string): Promise<void> {
-  await eventually(async () => (await server.command('EXISTS', endedKey(name, owner))) === 1);
+  await eventually(async () => (await server.command('EXISTS', tombstoneKey(name, owner))) === 1);
 }
 
 /** Resolves when so many listen to the releases of a lock. */

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../errors.ts';
-import { endedKey, permitTimeoutKey } from '../keys.ts';
+import { permitTimeoutKey, tombstoneKey } from '../keys.ts';
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
@@ -78,8 +78,8 @@ export class ExpirablePermitProtocol implements TenureProtocol {
   }
 
   /** The keys of the tombstones of these permits. */
-  endedKeys(ids: readonly string[]): string[] {
-    return ids.map((id) => endedKey(this.key, id));
+  tombstoneKeys(ids: readonly string[]): string[] {
+    return ids.map((id) => tombstoneKey(this.key, id));
   }
 
   get isOneCommand(): boolean {
@@ -94,7 +94,7 @@ export class ExpirablePermitProtocol implements TenureProtocol {
     ids: readonly string[],
     leaseMs: number,
   ): Promise<{ status: 'taken' | 'missing' } | { status: 'short'; remainingMs: number }> {
-    const keys = { ...this.keys, ended: this.endedKeys(ids) };
+    const keys = { ...this.keys, ended: this.tombstoneKeys(ids) };
     const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, ids: ids.map(permitBytes) };
     const reply = await this.#counter.context.wire.grantSender.permits(
       this,
@@ -127,7 +127,7 @@ export class ExpirablePermitProtocol implements TenureProtocol {
 
   /** Makes sure that none of these permits is taken, now or later. */
   async undo(ids: readonly string[], rememberMs: number): Promise<void> {
-    const keys = { ...this.keys, ended: this.endedKeys(ids) };
+    const keys = { ...this.keys, ended: this.tombstoneKeys(ids) };
     const args = { ...this.#counter.wake, rememberMs, ids: ids.map(permitBytes) };
     const reply = await permitSemaphoreUndo.run(this.#counter.context.wire.driver, keys, args);
     this.#counter.changed(reply);
@@ -135,7 +135,7 @@ export class ExpirablePermitProtocol implements TenureProtocol {
 
   /** @param request distinguishes a repeat from another release of the same permit */
   async end(id: string, rememberMs: number, request = id): Promise<'released' | 'lost'> {
-    const keys = { ...this.keys, ended: endedKey(this.key, id) };
+    const keys = { ...this.keys, ended: tombstoneKey(this.key, id) };
     const args = { request, ...this.#counter.wake, rememberMs, id: permitBytes(id) };
     const reply = await permitSemaphoreRelease.run(this.#counter.context.wire.driver, keys, args);
     this.#counter.changed(reply);

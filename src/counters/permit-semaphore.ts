@@ -277,7 +277,7 @@ export class PermitExpirableSemaphore {
     };
     const { tombstoneMs, keys } = this.#protocol;
     const args = { ...this.#counter.wake, tombstoneMs, ids: ids.map(permitBytes) };
-    const ended = this.#protocol.endedKeys(ids);
+    const ended = this.#protocol.tombstoneKeys(ids);
     const releaseAll = this.#counter.requestWith(permitSemaphoreReleaseAll, { ...keys, ended }, args);
     try {
       const reply = await this.#counter.requests.changeSurely('release permits of', releaseAll);

@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { DriverError, OptionError } from '../errors.ts';
-import { endedKey, ratePermitsKey, rateValueKey } from '../keys.ts';
+import { answerKey, ratePermitsKey, rateValueKey } from '../keys.ts';
 import type { Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { jittered, POLL_MS } from '../runtime/wake/poller.ts';
@@ -58,7 +58,7 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
   constructor(counter: RateCounter, count: number) {
     super(counter.context.runtime, counter, count);
     this.#counter = counter;
-    this.#answer = endedKey(counter.key, this.#id.toString('hex'));
+    this.#answer = answerKey(counter.key, this.#id.toString('hex'));
   }
 
   /** When there will be enough permits, counted from the last refusal. */

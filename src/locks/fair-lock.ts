@@ -4,7 +4,14 @@
  * The server decides the order, so every waiter asks separately and gets its wake-ups on a separate channel.
  * Every waiter must also poll: a silent waiter loses its place to the next.
  */
-import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey, lockChannel } from '../keys.ts';
+import {
+  fairChannel,
+  fairQueueKey,
+  fairSeenKey,
+  fairTimeoutKey,
+  lockChannel,
+  tombstoneKey,
+} from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew, Waiting } from '../runtime/protocol.ts';
 import {
@@ -56,7 +63,7 @@ export class FairProtocol implements LockProtocol {
     this.waitNoteMs = wire.fairWaitMs;
     this.renew = renew;
     this.guarded = guardedBy(wire, this.key, ({ owner, count, leaseMs }, { guard, grace }) => {
-      const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner), ...guard };
+      const keys = { lock: this.key, ...this.#queueKeys, ended: tombstoneKey(this.key, owner), ...guard };
       return fairLockReclaim.run(wire.driver, keys, { owner, count, leaseMs, ...grace });
     });
     this.#wire = wire;
@@ -82,7 +89,7 @@ export class FairProtocol implements LockProtocol {
 
   async acquire(owner: string, leaseMs: number, waitMs: number): Promise<AcquireAnswer> {
     const { grantSender, publish, fairWaitMs } = this.#wire;
-    const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
+    const keys = { lock: this.key, ...this.#queueKeys, ended: tombstoneKey(this.key, owner) };
     const args = {
       owner,
       leaseMs,
@@ -106,7 +113,7 @@ export class FairProtocol implements LockProtocol {
 
   async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.#wire;
-    const keys = { lock: this.key, ...this.#queueKeys, ended: endedKey(this.key, owner) };
+    const keys = { lock: this.key, ...this.#queueKeys, ended: tombstoneKey(this.key, owner) };
     const args = { owner, silentMs: this.#silentMs, publish, channel: this.#channel, rememberMs };
     const reply = await fairLockRelease.run(driver, keys, args);
     if (reply.status !== 'lost') this.#wire.announced(reply.announced);

@@ -75,7 +75,7 @@ class FencedProtocol extends ReentrantProtocol {
   }
 
   override acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: this.ended(owner), token: this.#token };
+    const keys = { lock: this.key, ended: this.tombstoneOf(owner), token: this.#token };
     const args = { owner, leaseMs, retentionMs: this.#retentionMs };
     return this.grant(ACQUIRE, keys, args);
   }
@@ -84,7 +84,7 @@ class FencedProtocol extends ReentrantProtocol {
     const { owner, count, leaseMs, token } = hold;
     // A lock of the same name without tokens began this tenure: there is no token to restore.
     if (token === undefined) return super.reclaim(hold, terms);
-    const keys = { lock: this.key, ended: this.ended(owner), last: this.#token, ...terms.guard };
+    const keys = { lock: this.key, ended: this.tombstoneOf(owner), last: this.#token, ...terms.guard };
     return fencedLockReclaim.run(this.wire.driver, keys, { owner, count, token, leaseMs, ...terms.grace });
   }
 

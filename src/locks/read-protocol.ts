@@ -2,7 +2,7 @@
  * The commands of the shared side of a read/write lock: a field for each reader, and a key for each of its holds,
  * which shows other clients whether the hold is still alive.
  */
-import { endedKey, readHoldKey, waitingWritersKey } from '../keys.ts';
+import { readHoldKey, tombstoneKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type {
@@ -60,7 +60,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
     super(wire, name, 'read', renew, owner);
     this.line = this.identity;
     this.guarded = guardedBy(wire, this.key, ({ owner: field, count, leaseMs }, { guard, grace }) => {
-      const ended = endedKey(this.key, field);
+      const ended = tombstoneKey(this.key, field);
       const keys = { lock: this.key, ended, ...guard, holds: holdKeys(this.key, field, 1, count) };
       const writer = this.heldAs('write')?.owner ?? '';
       return readReclaimScript.run(wire.driver, keys, { owner: field, writer, leaseMs, ...grace });
@@ -87,7 +87,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   async acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
     const keys = {
       lock: this.key,
-      ended: endedKey(this.key, owner),
+      ended: tombstoneKey(this.key, owner),
       hold: readHoldKey(this.key, owner, 1),
       waiting: waitingWritersKey(this.key),
     };
@@ -110,7 +110,7 @@ export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   async end(owner: string, rememberMs: number): Promise<'released' | 'lost'> {
     const { driver, publish } = this.wire;
     const holds = holdKeys(this.key, owner, 1, this.#most);
-    const keys = { lock: this.key, ended: endedKey(this.key, owner), holds };
+    const keys = { lock: this.key, ended: tombstoneKey(this.key, owner), holds };
     const args = { owner, publish, channel: this.channel, rememberMs };
     const reply = await readReleaseScript.run(driver, keys, args);
     if (reply.status === 'released') {

@@ -55,7 +55,7 @@ export class ReentrantProtocol extends ScriptedProtocol {
   }
 
   protected reclaim({ owner, count, leaseMs }: Claimed, { guard, grace }: ReclaimTerms): Promise<Reclaimed> {
-    const keys = { lock: this.key, ended: this.ended(owner), ...guard };
+    const keys = { lock: this.key, ended: this.tombstoneOf(owner), ...guard };
     return lockReclaim.run(this.wire.driver, keys, { owner, count, leaseMs, ...grace });
   }
 

@@ -2,7 +2,7 @@
  * The commands that the exclusive locks share: one set of scripts for each key layout. The sets agree in
  * their arguments and answers.
  */
-import { endedKey, lockChannel } from '../keys.ts';
+import { lockChannel, tombstoneKey } from '../keys.ts';
 import type { GrantingScripts } from '../requests/grant-sender.ts';
 import type { Wire } from '../requests/wire.ts';
 import type {
@@ -75,7 +75,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {
-    const keys = { lock: this.key, ended: this.ended(owner) };
+    const keys = { lock: this.key, ended: this.tombstoneOf(owner) };
     return this.grant(this.#scripts.acquire, keys, { owner, leaseMs });
   }
 
@@ -89,8 +89,8 @@ export abstract class ScriptedProtocol implements LockProtocol {
     return this.wire.grantSender.lock(this, scripts, keys, args);
   }
 
-  protected ended(owner: string): string {
-    this.#tombstonePrefix ??= endedKey(this.key, '');
+  protected tombstoneOf(owner: string): string {
+    this.#tombstonePrefix ??= tombstoneKey(this.key, '');
     return this.#tombstonePrefix + owner;
   }
 
@@ -112,7 +112,7 @@ export abstract class ScriptedProtocol implements LockProtocol {
 
   end(owner: string, rememberMs: number): Promise<ReleaseAnswer> {
     const { driver, publish } = this.wire;
-    const keys = { lock: this.key, ended: this.ended(owner) };
+    const keys = { lock: this.key, ended: this.tombstoneOf(owner) };
     const args = { owner, publish, channel: this.channel, rememberMs };
     return this.#scripts.end.run(driver, keys, args).then((reply) => this.#released(reply));
   }

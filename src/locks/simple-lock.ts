@@ -43,7 +43,7 @@ export class SimpleProtocol extends ScriptedProtocol {
     this.identity = `simple-lock ${this.key}`;
     this.line = this.identity;
     this.guarded = guardedBy(wire, this.key, ({ owner, leaseMs }, { guard, grace }) => {
-      const keys = { lock: this.key, ended: this.ended(owner), ...guard };
+      const keys = { lock: this.key, ended: this.tombstoneOf(owner), ...guard };
       return simpleLockReclaim.run(wire.driver, keys, { owner, leaseMs, ...grace });
     });
   }

@@ -3,7 +3,7 @@
  * preference, a note that it waits.
  */
 import { ReentryError, ReplicationError } from '../errors.ts';
-import { endedKey, waitingWritersKey } from '../keys.ts';
+import { tombstoneKey, waitingWritersKey } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type {
@@ -59,7 +59,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     this.line = style.onStolen ? null : this.identity;
     if (style.preferred) this.waitNoteMs = NOTED_MS;
     this.guarded = guardedBy(wire, this.key, ({ owner: field, count, leaseMs }, { guard, grace }) => {
-      const keys = { lock: this.key, ended: endedKey(this.key, field), ...guard };
+      const keys = { lock: this.key, ended: tombstoneKey(this.key, field), ...guard };
       const reader = this.heldAs('read')?.owner ?? '';
       return writeReclaimScript.run(wire.driver, keys, { owner: field, reader, count, leaseMs, ...grace });
     });
@@ -81,7 +81,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     if (onStolen !== undefined) return this.#steal(owner, leaseMs, onStolen);
     const keys = {
       lock: this.key,
-      ended: endedKey(this.key, owner),
+      ended: tombstoneKey(this.key, owner),
       waiting: waitingWritersKey(this.key),
     };
     const args = { owner, leaseMs, noteMs: waitMs > 0 ? (this.waitNoteMs ?? 0) : 0 };
@@ -103,7 +103,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     const { driver, publish } = this.wire;
     const keys = {
       lock: this.key,
-      ended: endedKey(this.key, owner),
+      ended: tombstoneKey(this.key, owner),
       waiting: waitingWritersKey(this.key),
     };
     const args = { owner, publish, channel: this.channel, rememberMs };
@@ -120,7 +120,7 @@ export class WriteProtocol extends ReadWriteProtocol implements LockProtocol {
     const { driver, grantSender } = this.wire;
     const found = await holdersScript.run(driver, { lock: this.key }, {});
     const robbed = found.status === 'free' ? [] : found.holders;
-    const keys = { lock: this.key, ended: endedKey(this.key, owner) };
+    const keys = { lock: this.key, ended: tombstoneKey(this.key, owner) };
     const stealing = grantSender.lock(this, STEAL, keys, { owner, leaseMs, robbed });
     const reply = await stealing.catch((error: unknown) => {
       // The holders lost the lock all the same; the thief lacks the replica acknowledgements to keep it.

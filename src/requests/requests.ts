@@ -7,7 +7,7 @@
 
 import { serverTime } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
-import { endedKey } from '../keys.ts';
+import { answerKey } from '../keys.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -41,7 +41,7 @@ export class Requests {
 
   /** The key for the answer of a new request. */
   nextAnswerKey(): string {
-    return endedKey(this.#key, this.#context.numbers.next());
+    return answerKey(this.#key, this.#context.numbers.next());
   }
 
   /** Runs a call that changes nothing. */

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Hold, Holdfast, Lock } from '../../src/index.ts';
-import { endedKey } from '../../src/keys.ts';
+import { tombstoneKey } from '../../src/keys.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
@@ -66,7 +66,7 @@ async function delivered(proxy: FaultProxy, request: string, afterMs = LEASE_MS)
 async function takenBack(server: TestServer, name: string, error: unknown): Promise<void> {
   const { owner } = error as { owner: string };
   await eventually(async () => {
-    expect(await server.command('EXISTS', endedKey(name, owner))).toBe(1);
+    expect(await server.command('EXISTS', tombstoneKey(name, owner))).toBe(1);
     expect(await server.command('EXISTS', name)).toBe(0);
   });
 }

@@ -1,6 +1,6 @@
 /** The script ran, the reply was lost. One hold, the count as expected, one unlock frees it. */
 import { describe, expect, it } from 'vitest';
-import { endedKey } from '../../src/keys.ts';
+import { tombstoneKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { arena, join, leftovers, listenTo, seen } from './support/arena.ts';
@@ -23,7 +23,7 @@ describeWithProcess('reply lost after execution', () => {
       expect(await kind.countOn(server, name)).toBeOneOf([1, null]);
       expect(await hold.unlock()).toBe(true);
       const left = [...(await leftovers(server)).keys()].filter((key) => key !== kind.keeps?.(name));
-      expect(left).toEqual([endedKey(name, hold.owner)]);
+      expect(left).toEqual([tombstoneKey(name, hold.owner)]);
       const rival = await kind.get(await join('Holdfast.connect', server), name).tryLock();
       expect(rival?.remainingMs).toBeGreaterThan(0);
     });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { DriverError, type Holdfast, type Lock } from '../../src/index.ts';
-import { endedKey, tokenKey } from '../../src/keys.ts';
+import { tokenKey, tombstoneKey } from '../../src/keys.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { arena, join, leftovers } from './support/arena.ts';
@@ -44,7 +44,7 @@ describeWithProcess('a user that may not set expiries', () => {
           // The counter of tokens never goes back and outlives every hold, on purpose.
           if (key === tokenKey(name)) continue;
           // That an attempt is not to be granted any more is remembered for a while.
-          expect(key, kind.title).toContain(endedKey(name, ''));
+          expect(key, kind.title).toContain(tombstoneKey(name, ''));
           expect(leftMs, kind.title).toBeGreaterThan(0);
         }
 

@@ -5,7 +5,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Holdfast, OutcomeUnknownError } from '../../src/index.ts';
-import { endedKey } from '../../src/keys.ts';
+import { tombstoneKey } from '../../src/keys.ts';
 import * as scripts from '../../src/scripts/generated.ts';
 import type { FaultProxy, TestServer } from '../../src/testing/index.ts';
 import { randomName } from '../harness/names.ts';
@@ -34,7 +34,7 @@ async function patient(proxy: FaultProxy): Promise<{ redis: Redis; client: Holdf
 
 /** The keys of what the server remembers about a name, and for how long. */
 async function remembered(server: TestServer, name: string): Promise<Map<string, number>> {
-  const prefix = endedKey(name, '');
+  const prefix = tombstoneKey(name, '');
   return new Map([...(await leftovers(server))].filter(([key]) => key.startsWith(prefix)));
 }
 
@@ -168,7 +168,7 @@ describeWithProcess('bytes of a broken connection, arriving after the call was a
       const hold = await locked;
       expect(await hold.unlock()).toBe(true);
       // As long as what the copy could take, and more.
-      expect(await server.command('PTTL', endedKey(name, hold.owner))).toBeGreaterThan(60_000);
+      expect(await server.command('PTTL', tombstoneKey(name, hold.owner))).toBeGreaterThan(60_000);
       const before = await scriptCalls(server);
       zombie.release();
       await eventually(async () => (await scriptCalls(server)) > before);

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endedKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from '../../src/keys.ts';
+import { answerKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } from '../../src/keys.ts';
 import { FairProtocol } from '../../src/locks/fair-lock.ts';
 import { GrantSender } from '../../src/requests/grant-sender.ts';
 import { Guard } from '../../src/requests/guard.ts';
@@ -152,7 +152,7 @@ function forcing(request: number, before: string | null): Step {
     expect(await forcer.holders()).toEqual(model.holder === null ? [] : [model.holder]);
     const named = before ?? model.holder;
     if (named === null) return;
-    await forcer.forceRelease([named], endedKey(real.name, id), 600_000);
+    await forcer.forceRelease([named], answerKey(real.name, id), 600_000);
     if (!model.ended.has(id) && model.holder === named) {
       model.holder = null;
       callHead(model);

@@ -1,7 +1,7 @@
 /** Keys and channels, spelled by hand after Redisson's templates. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endedKey, lockChannel } from '../../src/keys.ts';
+import { lockChannel, tombstoneKey } from '../../src/keys.ts';
 
 describe('lockChannel', () => {
   it.each([
@@ -18,14 +18,14 @@ describe('lockChannel', () => {
   });
 });
 
-describe('endedKey', () => {
+describe('tombstoneKey', () => {
   const id = '0123456789abcdef0123456789abcdef';
 
   it.each([
     ['order', `redisson_unlock_latch:{order}:${id}`],
     ['{t}:order', `redisson_unlock_latch:{t}:order:${id}`],
   ])('of %s', (name, key) => {
-    expect(endedKey(name, id)).toBe(key);
+    expect(tombstoneKey(name, id)).toBe(key);
   });
 });
 
@@ -43,7 +43,7 @@ describe('hash tags', () => {
     fc.assert(
       fc.property(fc.oneof(plain, tagged), (name) => {
         expect(hashed(lockChannel(name))).toBe(hashed(name));
-        expect(hashed(endedKey(name, 'c:1'))).toBe(hashed(name));
+        expect(hashed(tombstoneKey(name, 'c:1'))).toBe(hashed(name));
       }),
     );
   });
