@@ -6,7 +6,7 @@
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
 import { Acquisition } from '../runtime/acquire.ts';
-import type { Waiting } from '../runtime/protocol.ts';
+import { UNKNOWN_MS, type Waiting } from '../runtime/protocol.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   countDownLatchCountDown,
@@ -179,7 +179,7 @@ class LatchWait extends Acquisition<true, number> {
   }
 
   protected busyMs(left: number): number | undefined {
-    return left > 0 ? -1 : undefined;
+    return left > 0 ? UNKNOWN_MS : undefined;
   }
 
   protected accept(): true {

@@ -7,7 +7,7 @@
 
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import { assertInTime, type Grant } from '../runtime/lifetime.ts';
-import type { Waiting } from '../runtime/protocol.ts';
+import { UNKNOWN_MS, type Waiting } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
@@ -62,7 +62,7 @@ export class ExpirablePermitAcquisition<T> extends CounterAcquisition<T[], Answe
     if (answer.status === 'taken') return undefined;
     if (answer.status === 'short') return answer.remainingMs;
     this.#creation.missing();
-    return -1;
+    return UNKNOWN_MS;
   }
 
   protected accept(_answer: Answer, doubtful: boolean): T[] {

@@ -9,7 +9,7 @@ import { DriverError } from '../errors.ts';
 import { permitTimeoutKey, tombstoneKey } from '../keys.ts';
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { Renew, TenureProtocol } from '../runtime/protocol.ts';
+import { NO_EXPIRY_MS, type Renew, type TenureProtocol } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
@@ -32,9 +32,9 @@ export function permitBytes(id: string): Buffer {
   return Buffer.from(id, 'hex');
 }
 
-/** The lease argument of the scripts; -1 means no expiry. */
+/** The lease argument of the scripts. */
 export function leaseArgument(leaseMs: number): number {
-  return leaseMs === Number.POSITIVE_INFINITY ? -1 : leaseMs;
+  return leaseMs === Number.POSITIVE_INFINITY ? NO_EXPIRY_MS : leaseMs;
 }
 
 /** Renews many permits, of any semaphores, in one call. Made once for each client. */
@@ -87,8 +87,8 @@ export class ExpirablePermitProtocol implements TenureProtocol {
   }
 
   /**
-   * Takes all of these permits, or says in how many ms the next taken permit expires, -1 when that is unknown; or that
-   * there is no semaphore.
+   * Takes all of these permits, or says in how many ms the next taken permit expires, or `UNKNOWN_MS`; or that there is
+   * no semaphore.
    */
   async acquire(
     ids: readonly string[],

@@ -7,6 +7,7 @@
 import { AcquireTimeoutError, NotHeldError, OptionError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
 import type { Grant } from '../runtime/lifetime.ts';
+import { NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import {
   permitSemaphoreGetLease,
   permitSemaphoreReleaseAll,
@@ -94,8 +95,7 @@ export class PermitExpirableSemaphore {
    */
   async tryAcquire(options?: TryPermitOptions): Promise<Permit | null> {
     const { waitMs = 0, ...permitOptions } = checkOptions('tryTakePermit', options);
-    const permits = await this.#take(1, waitMs, permitOptions);
-    return permits?.[0] ?? null;
+    return (await this.#take(1, waitMs, permitOptions))?.[0] ?? null;
   }
 
   /** Takes this many permits if they are available within `waitMs`, all or none. */
@@ -200,7 +200,7 @@ export class PermitExpirableSemaphore {
       permitSemaphoreGetLease.run(context.wire.driver, this.#protocol.keys, args),
     );
     if (reply.status === 'missing') throw this.#notHeld(id);
-    return reply.status === 'permanent' ? -1 : reply.remainingMs;
+    return reply.status === 'permanent' ? NO_EXPIRY_MS : reply.remainingMs;
   }
 
   /**

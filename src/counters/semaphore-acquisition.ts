@@ -6,7 +6,7 @@
  * permits go back, and if it has not run yet, it never will.
  */
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
-import type { Waiting } from '../runtime/protocol.ts';
+import { UNKNOWN_MS, type Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
@@ -63,10 +63,10 @@ export class SemaphoreAcquisition extends CounterAcquisition<true, Answer> {
   protected busyMs({ status }: Answer): number | undefined {
     if (status === 'taken') return undefined;
     this.#answer = undefined;
-    if (status === 'short') return -1;
+    if (status === 'short') return UNKNOWN_MS;
     if (status === 'missing') {
       this.#creation.missing();
-      return -1;
+      return UNKNOWN_MS;
     }
     throw this.repeated();
   }

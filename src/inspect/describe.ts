@@ -13,6 +13,7 @@ import {
   readHoldKey,
   tokenKey,
 } from '../keys.ts';
+import { NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import {
   inspectDescribe,
   inspectPermits,
@@ -200,11 +201,11 @@ function pairs(flat: readonly string[]): (readonly [string, number])[] {
   return found;
 }
 
-/** PTTL answers -1 for a key without expiry, and -2 for none. */
+/** A key that has just gone has 0 ms left. */
 function publicMs(remainingMs: number): number {
-  return remainingMs === -1 ? Number.POSITIVE_INFINITY : Math.max(0, remainingMs);
+  return remainingMs === NO_EXPIRY_MS ? Number.POSITIVE_INFINITY : Math.max(0, remainingMs);
 }
 
 function longest(remaining: readonly number[]): number {
-  return remaining.includes(-1) ? -1 : Math.max(0, ...remaining);
+  return remaining.includes(NO_EXPIRY_MS) ? NO_EXPIRY_MS : Math.max(0, ...remaining);
 }

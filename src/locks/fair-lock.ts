@@ -13,7 +13,15 @@ import {
   tombstoneKey,
 } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
-import type { AcquireAnswer, Guarded, LockProtocol, LockState, Renew, Waiting } from '../runtime/protocol.ts';
+import {
+  type AcquireAnswer,
+  FREE_LOCK,
+  type Guarded,
+  type LockProtocol,
+  type LockState,
+  type Renew,
+  type Waiting,
+} from '../runtime/protocol.ts';
 import {
   fairLockAcquire,
   fairLockForceRelease,
@@ -135,6 +143,6 @@ export class FairProtocol implements LockProtocol {
 
   async describe(): Promise<LockState> {
     const reply = await lockDescribe.run(this.#wire.driver, { lock: this.key }, {});
-    return reply.status === 'free' ? { remainingMs: -2, holder: null } : reply;
+    return reply.status === 'free' ? FREE_LOCK : reply;
   }
 }

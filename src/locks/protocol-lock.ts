@@ -8,7 +8,7 @@ import { isBranded } from '../copies.ts';
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
 import { isOwner, Owner, Section } from '../runtime/owner.ts';
-import type { LockProtocol, LockState } from '../runtime/protocol.ts';
+import { FREE_MS, type LockProtocol, type LockState, NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import type { Limits } from '../runtime/wait-budget.ts';
@@ -150,8 +150,8 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
 
   async getRemainingMs(): Promise<number | null> {
     const { remainingMs } = await this.#describe();
-    if (remainingMs === -2) return null;
-    return remainingMs === -1 ? Number.POSITIVE_INFINITY : remainingMs;
+    if (remainingMs === FREE_MS) return null;
+    return remainingMs === NO_EXPIRY_MS ? Number.POSITIVE_INFINITY : remainingMs;
   }
 
   /** @internal Takes the lock for the given owner, or for a new one. */

@@ -9,7 +9,7 @@
 import { readHoldKey, readWriteChannel } from '../keys.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Owner } from '../runtime/owner.ts';
-import type { LockState, Renew } from '../runtime/protocol.ts';
+import { FREE_LOCK, type LockState, type Renew } from '../runtime/protocol.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import {
   readWriteLockDescribe as describeScript,
@@ -26,8 +26,6 @@ const MOST_LOOKS = 3;
 
 /** With more hold keys than this there is no check: dead readers end with the TTL of the lock. */
 const MOST_HOLDS = 50_000;
-
-const FREE: LockState = { remainingMs: -2, holder: null };
 
 type Mode = 'read' | 'write';
 
@@ -82,15 +80,15 @@ export abstract class ReadWriteProtocol {
   /** Describes this side only: while another owner writes, the read lock is not locked. */
   async describe(owner?: string): Promise<LockState> {
     const state = await this.#look(owner);
-    if (state.status === 'free') return FREE;
+    if (state.status === 'free') return FREE_LOCK;
     const { mode, holders, remainingMs, holder } = state;
     const isLocked = mode === this.#mode || (this.#mode === 'read' && holders > 1);
-    return isLocked ? { remainingMs, holder } : FREE;
+    return isLocked ? { remainingMs, holder } : FREE_LOCK;
   }
 
   async obstacle(): Promise<LockState> {
     const state = await this.#look();
-    return state.status === 'free' ? FREE : state;
+    return state.status === 'free' ? FREE_LOCK : state;
   }
 
   protected identityOf(mode: Mode): string {

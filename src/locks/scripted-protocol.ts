@@ -5,14 +5,15 @@
 import { lockChannel, tombstoneKey } from '../keys.ts';
 import type { GrantingScripts } from '../requests/grant-sender.ts';
 import type { Wire } from '../requests/wire.ts';
-import type {
-  AcquireAnswer,
-  Guarded,
-  LockProtocol,
-  LockState,
-  ReleaseAnswer,
-  Renew,
-  Waiting,
+import {
+  type AcquireAnswer,
+  FREE_LOCK,
+  type Guarded,
+  type LockProtocol,
+  type LockState,
+  type ReleaseAnswer,
+  type Renew,
+  type Waiting,
 } from '../runtime/protocol.ts';
 import type {
   lockAcquire,
@@ -137,6 +138,6 @@ export abstract class ScriptedProtocol implements LockProtocol {
 
   async describe(): Promise<LockState> {
     const reply = await this.#scripts.describe.run(this.wire.driver, { lock: this.key }, {});
-    return reply.status === 'free' ? { remainingMs: -2, holder: null } : reply;
+    return reply.status === 'free' ? FREE_LOCK : reply;
   }
 }

@@ -72,7 +72,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   }
   /** Asks the server once. Must be idempotent: after a lost reply it is called again. */
   protected abstract attempt(): Promise<A>;
-  /** For how long others hold it, negative when unknown; undefined when it was granted. */
+  /** For how long others hold it, or `UNKNOWN_MS`; undefined when it was granted. */
   protected abstract busyMs(answer: A): number | undefined;
   /**
    * Turns a grant into the caller's result, in the turn in which the answer was decoded.

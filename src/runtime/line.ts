@@ -2,11 +2,11 @@
  * The waiters of one name in this process, in order of arrival.
  *
  * Only the head talks to the server; the others wait for it to leave. So a thousand waiters cost the server as much as
- * one, and are served in order. The line, not a waiter, keeps what is known about the lock, so that a head that gives up
- * leaves this to the next waiter: whether a wake-up came since the last attempt, and when to attempt without one.
+ * one, and are served in order. The line, not a waiter, keeps what is known about the lock, so that a head that gives
+ * up leaves this to the next waiter: whether a wake-up came since the last attempt, and when to attempt without one.
  */
 import type { CancelTimer, Clock } from '../clock.ts';
-import type { ReleaseAnswer, Waiting } from './protocol.ts';
+import { FREE_MS, type ReleaseAnswer, type Waiting } from './protocol.ts';
 import type { Tenure } from './tenure.ts';
 import type { Listener, Listening, WakeHub } from './wake/hub.ts';
 import { jittered, type Polled, type Poller } from './wake/poller.ts';
@@ -200,7 +200,7 @@ export class Line implements Listener, Polled {
     this.#standBack?.attempting();
   }
 
-  /** Others hold it for `busyMs`, negative when unknown. Look again in the way of this waiter. */
+  /** Others hold it for `busyMs`, or `UNKNOWN_MS`. Look again in the way of this waiter. */
   found(busyMs: number, waiting: Waiting): void {
     if (waiting.kind === 'spin') {
       this.lookAgainIn(waiting.nextDelayMs());
@@ -217,7 +217,7 @@ export class Line implements Listener, Polled {
     this.#lookAgainAt = this.#clock.now() + lookAgainMs;
   }
 
-  /** Another owner holds it for `remainingMs`, negative when unknown. Look again then, or at the next poll. */
+  /** Another owner holds it for `remainingMs`, or `UNKNOWN_MS`. Look again then, or at the next poll. */
   foundTaken(remainingMs: number, pollMs: number): void {
     const isPoll = remainingMs < 0 || remainingMs >= pollMs;
     this.lookAgainIn(isPoll ? jittered(pollMs) : remainingMs + 1);
@@ -229,7 +229,7 @@ export class Line implements Listener, Polled {
     // The line was woken or got the lock meanwhile: this answer is outdated.
     if (this.#cancelPause === undefined || this.#pollMs === 0) return;
     this.#stopPause();
-    if (remainingMs === -2) {
+    if (remainingMs === FREE_MS) {
       this.#stale = true;
       this.#head?.proceed();
     } else {

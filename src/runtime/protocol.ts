@@ -40,12 +40,21 @@ export type AcquireAnswer =
  */
 export type ReleaseAnswer = number | 'released' | 'lost';
 
+/** In place of a remaining time, as PTTL answers: no owner holds the lock, or its lease never ends. */
+export const FREE_MS = -2;
+export const NO_EXPIRY_MS = -1;
+
+/** In place of the time for which others hold something: it is held, and nothing says for how long. */
+export const UNKNOWN_MS = -1;
+
 /** The state of a lock on the server. */
 export interface LockState {
-  /** -2 free, -1 without expiry. */
+  /** A time, `FREE_MS` or `NO_EXPIRY_MS`. */
   readonly remainingMs: number;
   readonly holder: string | null;
 }
+
+export const FREE_LOCK: LockState = { remainingMs: FREE_MS, holder: null };
 
 /** How a tenure begins: its owner field on the server, and the protocol to use for it. */
 export interface TenureStart {
@@ -104,7 +113,7 @@ export interface TenureProtocol {
 }
 
 export interface LockProtocol extends TenureProtocol {
-  /** Where the server notes who waits: how long it keeps the note of a waiter that vanished, or its place in the queue. */
+  /** Where the server notes who waits, as in a queue: how long it keeps the note of a waiter that vanished. */
   readonly waitNoteMs?: number;
   /**
    * Where a tenure needs more than a fresh field: how this owner begins one, given its holds on related locks.

@@ -7,6 +7,7 @@
 
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { classify } from '../../outcome.ts';
+import { FREE_MS, UNKNOWN_MS } from '../protocol.ts';
 
 /** How long a waiter sleeps at most without a message: the cost of a lost wake-up. */
 export const POLL_MS = 5_000;
@@ -26,7 +27,7 @@ const TICK_MS = 250;
 export interface Polled {
   /** The key of the lock. */
   readonly peekKey: string;
-  /** For how long others hold the lock: -1 when unknown, -2 when an attempt is worthwhile. */
+  /** For how long others hold the lock: `UNKNOWN_MS`, or `FREE_MS` when an attempt is worthwhile. */
   peeked(remainingMs: number): void;
 }
 
@@ -91,18 +92,14 @@ export class Poller {
       const remaining = await this.#peek(batch.map(({ peekKey }) => peekKey));
       // A key without expiry is no lock. Its waiter must learn that, which only its own attempt tells it.
       for (const [i, polled] of batch.entries()) {
-        const remainingMs = remaining[i] ?? FREE;
-        polled.peeked(remainingMs >= 0 ? remainingMs : FREE);
+        const remainingMs = remaining[i] ?? FREE_MS;
+        polled.peeked(remainingMs >= 0 ? remainingMs : FREE_MS);
       }
     } catch (error) {
       // One key that the server refuses to read must not harm the others: each waiter attempts for itself. If the
       // server is unreachable, all keys are polled again; waiters keep their limits.
       const isRefused = classify(error) === 'refused';
-      for (const polled of batch) polled.peeked(isRefused ? FREE : UNKNOWN);
+      for (const polled of batch) polled.peeked(isRefused ? FREE_MS : UNKNOWN_MS);
     }
   }
 }
-
-/** Values for `peeked`: an attempt is worthwhile; it is unknown how long the lock is held. */
-const FREE = -2;
-const UNKNOWN = -1;
