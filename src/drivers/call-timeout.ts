@@ -167,7 +167,8 @@ class CallTimeoutDriver implements Driver {
       // The caller has left and will not close a connection that opens late. One that fails needs no closing.
       () => void opening.then((late) => late.destroy()).catch(() => undefined),
     );
-    // For people who read CLIENT LIST. The user's client may have no name, and its library may insist on naming.
+    // For people who read CLIENT LIST. The user's client may have no name, and its library may insist on naming. The
+    // connection works without a name too, where the server forbids it.
     if (this.#connectionName !== undefined) {
       connection.send(['client', 'setname', this.#connectionName]).catch(() => undefined);
     }

@@ -113,7 +113,7 @@ function connectNode(node: Redis): void {
     said.catch(() => undefined);
     return said;
   };
-  // Replicas only answer questions about slots, on other connections.
+  // Replicas only answer questions about slots, on other connections. Commands to an unreachable node fail anyway.
   if (readOnly !== true) node.connect().catch(() => undefined);
 }
 

@@ -66,6 +66,7 @@ export class SentinelWatch {
     this.#settings = settings;
     this.#listed = new Set(settings.sentinels.map(keyOf));
     this.#asked = Promise.any(settings.sentinels.map((sentinel) => this.#watch(sentinel)));
+    // `primary` passes the failure on, if it is called at all.
     this.#asked.catch(() => undefined);
   }
 
@@ -192,6 +193,7 @@ export class SentinelWatch {
     const isGone = fieldOf(other, 'flags').includes('disconnected');
     const sentinel = placeOf?.({ host: fieldOf(other, 'ip'), port: Number(fieldOf(other, 'port')) });
     if (isGone || sentinel === undefined || this.#isClosed || this.#sessions.has(keyOf(sentinel))) return;
+    // If it cannot be reached, others announce it again.
     this.#watch(sentinel).catch(() => undefined);
   }
 }

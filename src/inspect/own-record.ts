@@ -55,11 +55,12 @@ export class OwnRecord {
       .catch((error: unknown) => this.#failed(error));
   }
 
-  /** The client closes. If the record cannot be removed, it expires. */
+  /** The client closes. */
   async forget(): Promise<void> {
     this.#dueAt = Number.POSITIVE_INFINITY;
     if (!this.#isWritten) return;
     this.#isWritten = false;
+    // A record that cannot be removed expires.
     await clientRecordRemove.run(this.#settings.driver, { client: this.#key }, {}).catch(() => undefined);
   }
 

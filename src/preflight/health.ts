@@ -93,6 +93,7 @@ export async function checkHealth(settings: HealthSettings): Promise<Health> {
   const { preflight, warnings, clock, withinMs } = settings;
   const { primaries } = preflight;
   const startedAt = clock.now();
+  // If the search fails, the primaries known so far are checked.
   const nodes = await bounded(primaries.find(), clock, withinMs).catch(() => primaries.nodes());
   // A search that timed out has used up the time: the known primaries get 1 ms.
   const leftMs = Math.max(1, withinMs - (clock.now() - startedAt));

@@ -88,7 +88,7 @@ export class ReplicaAcks {
     const known = replicaCounts.known(node);
     if (known === undefined) return this.#count(key, node);
     if (known.isOld) {
-      // The new count serves the next grant; this one does not wait for it.
+      // The new count serves the next grant; this one does not wait for it. If it fails, the old one stays.
       replicaCounts.counted(node, known.replicas);
       void this.#count(key, node).catch(() => undefined);
     }

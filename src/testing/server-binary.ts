@@ -11,6 +11,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
+    // There is no such file, or this user may not run it.
     return false;
   }
 }

@@ -97,6 +97,7 @@ class OwnServer implements TestServer {
   }
 
   async command(...args: [RawArgument, ...RawArgument[]]): Promise<RawReply> {
+    // A connection that failed is replaced.
     const open = await this.#control?.catch(() => undefined);
     if (open?.isOpen !== true) {
       this.#control = RawConnection.connect(this.host, this.port);
@@ -107,6 +108,7 @@ class OwnServer implements TestServer {
   }
 
   async close(): Promise<void> {
+    // A connection that failed needs no closing.
     const control = await this.#control?.catch(() => undefined);
     await control?.close();
     await this.#process.kill();

@@ -125,7 +125,7 @@ class IoredisClusterDriver implements Driver {
     const { status } = this.#client;
     if (status !== 'ready') {
       if (this.#isQueueing) return;
-      // A lazy client connects at its first command.
+      // A lazy client connects at its first command. Whether it succeeds, this command is not sent.
       if (status === 'wait') this.#client.connect().catch(() => undefined);
       throw new UnsentError('The Cluster client is not connected');
     }
@@ -138,6 +138,7 @@ class IoredisClusterDriver implements Driver {
   /** The libraries return to their startup nodes only when a command has failed on all other nodes. */
   async #findPrimaries(): Promise<void> {
     const error = await this.#refresh();
+    // The attempt is what counts; the next command finds out whether it helped.
     if (error) await ping(this.#client).catch(() => undefined);
   }
 

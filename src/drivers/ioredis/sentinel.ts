@@ -136,6 +136,7 @@ export class SentinelPrimary implements OneServer {
     const former = this.#client;
     const client = this.#clientAt(primary);
     this.#client = client;
+    // While the new primary cannot be reached, the commands fail by themselves.
     const connecting = client.connect().catch(() => undefined);
     this.#connecting = connecting;
     void connecting.then(() => {

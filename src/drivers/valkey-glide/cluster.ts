@@ -81,6 +81,7 @@ class GlideClusterDriver implements Driver {
   }
 
   async rediscover(): Promise<void> {
+    // If that fails, the known nodes stay.
     await this.#ask().catch(() => undefined);
   }
 
