@@ -167,7 +167,7 @@ export class Wiring {
       commandTimeoutMs,
       fairWaitMs,
       keyOf: (name) => checkSlots(driver.keyPrefix + checkName(mapName(name)), driver.topology),
-      announced: (taken) => this.#announced(taken),
+      announced: (accepted) => this.#announced(accepted),
     });
     this.#unguarded = wireWith();
     this.#guarded = wireWith(this.guard);
@@ -221,8 +221,8 @@ export class Wiring {
     });
   }
 
-  #announced(taken: number): void {
-    if (taken === 1) return;
+  #announced(accepted: number): void {
+    if (accepted === 1) return;
     this.#report('warning', {
       code: 'HOLDFAST_NO_PUBLISH',
       message: 'The server refused to publish a wake-up (is PUBLISH permitted?); waiters poll instead',

@@ -34,7 +34,8 @@ export interface Driver {
   /**
    * Sends EVAL or EVALSHA to the primary that serves `key`, its first key, or to any primary when it has none. The
    * command is sent exactly as given: an adapter bypasses the prefixing of its library, because channel names derive
-   * from the same name and must agree with the keys. Rejects with the library's own error.
+   * from the same name and must agree with the keys. Rejects with the library's error, or with an error of `outcome.ts`
+   * where the adapter knows that the command was not sent, or does not know whether it ran.
    *
    * A script is written at most once: an adapter prevents its library from writing the script again when the connection
    * broke before the answer, and from writing it at all after `signal` aborted.

@@ -51,7 +51,7 @@ export class LockAcquisition extends Acquisition<LockHold, AcquireAnswer> {
     this.#holdOptions = holdOptions;
   }
 
-  /** Made on first use: a waiter that takes over a tenure needs no field. */
+  /** Made on first use, by an attempt or by `waiting` at the end of a wait in line: a queued caller needs no field. */
   get #owner(): string {
     this.#field ??= this.#lock.context.numbers.next();
     return this.#field;

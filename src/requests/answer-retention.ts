@@ -1,15 +1,18 @@
 /**
  * How long the server remembers the answers of requests that must not run twice.
  *
- * Until its answer arrives, a request may be repeated, through an outage of any length: the server remembers the
- * answer for long. After that, only copies that are still on their way matter. The client then shortens the time, for
- * many answers in one background call, so that a busy semaphore does not fill the server.
+ * Until its answer arrives, a request may be repeated, through an outage of up to an hour: the server remembers the
+ * answer for that long. After that, only copies that are still on their way matter. The client then shortens the time,
+ * for many answers in one background call, so that a busy semaphore does not fill the server.
  */
 import type { Clock } from '../clock.ts';
 import { answerShorten } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';
 
-/** How long an unanswered request is retried; the server remembers its answer for longer. */
+/**
+ * How long the client retries an unanswered change, or the undoing of an abandoned acquisition. The server remembers
+ * the answer of a change for longer (`Requests`), and that of an acquisition for this long after its last copy ran.
+ */
 export const UNANSWERED_MS = 3_600_000;
 
 const SHORTEN_EVERY_MS = 1_000;

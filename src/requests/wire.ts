@@ -29,6 +29,6 @@ export interface Wire {
   readonly fairWaitMs: number;
   /** The user's name → the main key, with mapping and prefix applied. */
   keyOf(name: string): string;
-  /** To be called with whether the server accepted the wake-up of a release: 1 or 0. */
-  announced(taken: number): void;
+  /** To be called with the server's answer to the wake-up of a release: 1 when it accepted the message, 0 when not. */
+  announced(accepted: number): void;
 }

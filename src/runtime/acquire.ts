@@ -33,7 +33,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   /** When the call must settle even if the server does not answer. */
   #settleBy = Number.POSITIVE_INFINITY;
   #hasAttempted = false;
-  /** An attempt got no answer: a copy of it may arrive at any time. */
+  /** An attempt failed, perhaps without an answer: a copy of it may arrive at any time. */
   protected hadTrouble = false;
   /** An attempt with an unknown outcome may have run, or may still run. */
   #isInDoubt = false;

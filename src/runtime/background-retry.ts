@@ -1,9 +1,11 @@
 /**
- * Cleans up in the background after the caller has its result: undoes acquisitions that may have run although
- * they were reported as failed, and ends holds that were lost while the server was unreachable.
+ * Goes on in the background after the caller has its result: undoes acquisitions that may have run although they were
+ * reported as failed, ends holds that were lost while the server was unreachable, and repeats releases and other
+ * changes that got no answer.
  *
- * A task repeats until the server has answered, or until the lease in question is over anyway. Its script
- * also leaves a tombstone that bars the owner, so that a command still under way cannot take effect later.
+ * A task repeats until the server has answered, or until it no longer matters: the lease in question is over, or the
+ * server has forgotten the request. Each call is idempotent; what else it needs against late copies, such as a
+ * tombstone, its script does. Also counts the calls that a closing client has to wait for.
  */
 
 import { type Clock, serverTime } from '../clock.ts';

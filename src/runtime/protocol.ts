@@ -88,7 +88,10 @@ export interface TenureProtocol {
   readonly key: string;
   /** The key and its layout: an owner re-enters what it holds under the same identity. */
   readonly identity: string;
-  /** Waiters with the same line queue up together in this process; null where the server keeps the queue. */
+  /**
+   * Waiters with the same line queue up together in this process. Null where there is no such line: the server keeps
+   * the queue, the caller does not queue at all, or waiters queue by the number of permits they want.
+   */
   readonly line: string | null;
   /** Re-enters: sets the count, and the lease to at least this. */
   enter?(owner: string, count: number, leaseMs: number): Promise<'held' | 'lost'>;

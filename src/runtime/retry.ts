@@ -19,8 +19,8 @@ export function retry<T>(clock: Clock, budgetMs: number, what: string, call: () 
 }
 
 /**
- * The same for a single command that has just been sent, and always settles within the budget. Nothing is set up unless
- * it fails; `callAfter` then returns the call to repeat.
+ * The same for a single command that has just been sent. The driver's time-out bounds that command, so nothing is set
+ * up unless it fails; `callAfter` then returns the call to repeat in the rest of the budget.
  */
 export function retryCommand<T>(
   clock: Clock,

@@ -60,7 +60,10 @@ export class Runtime {
   readonly leaseClock: LeaseClock;
   readonly watchdogMs: number;
   readonly commandTimeoutMs: number;
-  /** How long the server remembers the answer to a release: a caller retries for no longer than its time-out. */
+  /**
+   * How long the server remembers the end of a hold, or an answer that its caller has got. Twice the time-out of a
+   * command: a caller retries for one, and its last attempt may be under way for another.
+   */
   readonly rememberMs: number;
   readonly passOnWithin: PassOn | false;
   readonly report: Report;

@@ -1,9 +1,8 @@
 /**
  * One owner's possession of one lock, from the grant to the last release or the loss.
  *
- * An owner that enters again shares its tenure: one field in Redis, one lease, one deadline, one loss. The
- * tenure counts its entries, keeps the deadline by the monotonic clock, and decides that it is lost. A
- * lost tenure stays lost, whatever the server says later.
+ * An owner that enters again shares its tenure: one field in Redis, one lease, one deadline, one loss. This class
+ * counts the entries and sends what changes the tenure. Its base class keeps the deadline and decides on the loss.
  */
 
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
@@ -67,7 +66,7 @@ export class Tenure extends Lifetime {
   enter(entry: Entry, leaseMs: number): Promise<boolean> {
     return this.#changes.run(async () => {
       if (this.state === 'over') {
-        // A new hold before the release has settled could be mistaken for the one being released.
+        // Until then a new hold could be mistaken for that one. The error of the release goes to its own caller.
         await this.#releasing?.catch(() => undefined);
         return false;
       }
@@ -133,6 +132,7 @@ export class Tenure extends Lifetime {
   /** Resolves when the changes under way have settled. */
   async changed(): Promise<void> {
     await this.#ordered?.settled();
+    // The error of a release goes to its own caller.
     await this.#releasing?.catch(() => undefined);
   }
 
