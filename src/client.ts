@@ -14,7 +14,7 @@ import { checkNames, checkOptions } from './options/checks.ts';
 import type { ClientOptions, CloseOptions } from './options/client-options.ts';
 import { checkSettings, type Settings } from './options/settings.ts';
 import { checkTarget, type Target } from './options/target.ts';
-import { closeOnSignals } from './signals.ts';
+import { closeOnSignals } from './process-signals.ts';
 import { Wiring } from './wiring.ts';
 
 /** The parts of a client. */

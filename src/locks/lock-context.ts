@@ -1,3 +1,6 @@
+/**
+ * What all locks of a client share, and who is in the way of a caller.
+ */
 import type { HeldBy } from '../errors.ts';
 import type { RequestContext } from '../requests/requests.ts';
 import type { Sections } from '../runtime/owner.ts';

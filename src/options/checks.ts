@@ -24,7 +24,7 @@ import {
   replicaRequirement,
   show,
   signals,
-} from './values.ts';
+} from './value-checks.ts';
 
 type Checks = Record<string, Check<unknown>>;
 type Checked<C extends Checks> = { [Name in keyof C]?: C[Name] extends Check<infer T> ? T : never };

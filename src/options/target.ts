@@ -11,7 +11,7 @@ import {
 } from '../drivers/address.ts';
 import { OptionError } from '../errors.ts';
 import { checkBy } from './checks.ts';
-import { integer, only, show, text } from './values.ts';
+import { integer, only, show, text } from './value-checks.ts';
 
 /** Where to connect: one server, Sentinels, a Cluster, a fixed primary, or a private server for development. */
 export type Target =
