@@ -1,5 +1,5 @@
 /** Every piece of code in the documentation compiles, runs, and prints what it says it prints. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,7 +48,7 @@ describe('documentation', () => {
     folder = mkdtempSync(join(ROOT, '.cache', 'doc-blocks-'));
     modules = writeModules(blocks, folder, server);
     const runnable = modules.filter(
-      ({ block }) => block.needs.length === 0 && (hasProcess || !needsProcess(block)),
+      ({ block }) => block.needs.length === 0 && block.runBy === null && (hasProcess || !needsProcess(block)),
     );
     const running = runScript(fileURLToPath(new URL('./support/run-blocks.ts', import.meta.url)), {
       args: runnable.map(({ path }) => path),
@@ -95,6 +95,14 @@ describe('documentation', () => {
     if (block.needs.length > 0) {
       it(`${title} compiles; it is not run, since it needs ${block.needs.join(', ')}`, () => {
         expect(block.needs.filter(isInstalled)).toEqual([]);
+        expect(wrong.get((modules[i] as BlockModule).path)).toEqual([]);
+      });
+      continue;
+    }
+    const { runBy } = block;
+    if (runBy !== null) {
+      it(`${title} compiles; ${runBy} runs it`, () => {
+        expect(existsSync(join(ROOT, runBy))).toBe(true);
         expect(wrong.get((modules[i] as BlockModule).path)).toEqual([]);
       });
       continue;

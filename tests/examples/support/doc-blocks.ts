@@ -3,7 +3,8 @@
  * everything in `docs/`. What becomes of it is left to `block-modules.ts`.
  *
  * A block that needs packages which are not installed here names them on the line above its fence, in a comment that
- * readers do not see: `<!-- not run: needs bullmq -->`. Such a block is compiled, and not run.
+ * readers do not see: `<!-- not run: needs bullmq -->`. Such a block is compiled, and not run. A program that several
+ * processes run names the test that starts them in the same place: `<!-- run by tests/examples/one-leader.test.ts -->`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,10 +22,13 @@ export interface DocBlock {
   readonly language: 'ts' | 'js';
   /** The packages without which it cannot run; most blocks need none. */
   readonly needs: readonly string[];
+  /** The test that runs it, from the root of the project; null for most blocks, which `docs.test.ts` runs. */
+  readonly runBy: string | null;
 }
 
 const FENCE_START = /^```(ts|js)\s*$/;
 const NOT_RUN = /^<!-- not run: needs (.+) -->$/;
+const RUN_BY = /^<!-- run by (\S+) -->$/;
 const FENCE_END = /^```\s*$/;
 const COMMENT_MARGIN = /^\s*\* ?/;
 
@@ -45,9 +49,10 @@ function fencedBlocks(file: string, lines: readonly (string | null)[]): DocBlock
     } else if (line === null) {
       throw new Error(`${file}:${startsAt}: a block that does not end`);
     } else if (FENCE_END.test(line)) {
-      const [, packages] = lines[startsAt - 3]?.match(NOT_RUN) ?? [];
-      const needs = packages?.split(', ') ?? [];
-      blocks.push({ file, line: startsAt, code: code.join('\n'), language, needs });
+      const above = lines[startsAt - 3] ?? '';
+      const needs = above.match(NOT_RUN)?.[1]?.split(', ') ?? [];
+      const runBy = above.match(RUN_BY)?.[1] ?? null;
+      blocks.push({ file, line: startsAt, code: code.join('\n'), language, needs, runBy });
       code = undefined;
     } else {
       code.push(line);
