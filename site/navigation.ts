@@ -23,6 +23,7 @@ export const NAVIGATION: readonly Section[] = [
       'docs/recipes/README.md',
       'docs/recipes/run-a-job-once.md',
       'docs/recipes/one-worker-per-customer.md',
+      'docs/recipes/one-leader.md',
       'docs/recipes/http-endpoint-once.md',
       'docs/recipes/rate-limit-http.md',
       'docs/recipes/fence-a-sql-row.md',
