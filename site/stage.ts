@@ -1,6 +1,7 @@
 /**
  * Puts the pages of the navigation where VitePress reads them. A link to another page becomes a link within the site, a
- * picture comes along, and a link to any other file of the repository leads to GitHub.
+ * picture comes along, a link to the public surface leads to the API reference, and a link to any other file of the
+ * repository leads to GitHub.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,6 +11,10 @@ import { HOME, NAVIGATION, PAGES } from './navigation.ts';
 import { addressOf, placeOf, REPOSITORY, ROOT, STAGE } from './places.ts';
 
 const PICTURE = /\.(svg|png)$/;
+
+/** Its comments are the API reference, which is a page here and this file on GitHub. */
+const API_SOURCE = 'src/index.ts';
+const API_PLACE = 'api/index.md';
 
 /** A file of this repository, by its address on GitHub, with an anchor if there is one. */
 const ON_GITHUB =
@@ -24,8 +29,9 @@ export function siteLink(page: string, target: string, pictures: Set<string>): s
   if (!existsSync(join(ROOT, file))) throw new Error(`${page}: ${target} does not exist`);
   const isPicture = PICTURE.test(file);
   if (isPicture) pictures.add(file);
-  if (isPicture || PAGES.includes(file)) {
-    const way = relative(dirname(placeOf(page)), placeOf(file));
+  const isApi = file === API_SOURCE;
+  if (isPicture || isApi || PAGES.includes(file)) {
+    const way = relative(dirname(placeOf(page)), isApi ? API_PLACE : placeOf(file));
     return [way.startsWith('.') ? way : `./${way}`, ...anchor].join('');
   }
   const view = statSync(join(ROOT, file)).isDirectory() ? 'tree' : 'blob';

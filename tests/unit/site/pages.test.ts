@@ -29,6 +29,8 @@ describe('a link of a page', () => {
     ['README.md', 'examples', `${REPOSITORY}/tree/main/examples`],
     ['README.md', 'examples/', `${REPOSITORY}/tree/main/examples`],
     ['README.md', `${REPOSITORY}/blob/main/docs/redisson.md#the-same`, './redisson.md#the-same'],
+    ['README.md', `${REPOSITORY}/blob/main/src/index.ts`, './api/index.md'],
+    ['docs/guides/locks.md', '../../src/index.ts', '../api/index.md'],
     ['README.md', `${REPOSITORY}/tree/main/examples`, `${REPOSITORY}/tree/main/examples`],
     ['README.md', `${REPOSITORY}/issues`, `${REPOSITORY}/issues`],
   ])('of %s to %s', (page, target, expected) => {
