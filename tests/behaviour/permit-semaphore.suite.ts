@@ -333,6 +333,20 @@ function describePermitSemaphore(context: Context): void {
       expect(await stored(raw, name)).toEqual([0, 6]);
     });
 
+    it('serves the requests of one process for the same number in the order of their calls', async () => {
+      const { raw, name, semaphore } = await prepared(context, 0);
+      const served: number[] = [];
+      const waiters = Array.from({ length: 6 }, async (_, place) => {
+        await semaphore.acquireMany(2);
+        served.push(place);
+      });
+      await untilWaiting(raw, name);
+      const theirs = (await context.client()).getPermitExpirableSemaphore(name);
+      for (let i = 0; i < waiters.length; i += 1) await theirs.addPermits(2);
+      await Promise.all(waiters);
+      expect(served).toEqual([0, 1, 2, 3, 4, 5]);
+    });
+
     it('serves small requests though larger ones arrived before', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const served: string[] = [];

@@ -128,6 +128,18 @@ function describeReadWriteLock(context: Context): void {
       expect(Object.keys(await fieldsOf(raw, name))).toHaveLength(13);
     });
 
+    it('writers of one process are served in the order of their calls', async () => {
+      const { a, b } = await two(context);
+      const reading = await a.readLock().lock();
+      const served: number[] = [];
+      const writers = Array.from({ length: 6 }, (_, place) =>
+        b.writeLock().withLock(() => served.push(place)),
+      );
+      await reading.unlock();
+      await Promise.all(writers);
+      expect(served).toEqual([0, 1, 2, 3, 4, 5]);
+    });
+
     it('an aborted or impatient waiter leaves nothing behind', async () => {
       const { a, b, name, raw } = await two(context);
       const hold = await a.writeLock().lock();

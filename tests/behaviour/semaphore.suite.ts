@@ -209,6 +209,20 @@ function describeSemaphore(context: Context): void {
       expect(await stored(raw, name)).toBe(0);
     });
 
+    it('serves the requests of one process for the same number in the order of their calls', async () => {
+      const { raw, name, semaphore } = await prepared(context, 0);
+      const served: number[] = [];
+      const waiters = Array.from({ length: 6 }, async (_, place) => {
+        await semaphore.acquire(2);
+        served.push(place);
+      });
+      await untilWaiting(raw, name);
+      const theirs = (await context.client()).getSemaphore(name);
+      for (let i = 0; i < waiters.length; i += 1) await theirs.release(2);
+      await Promise.all(waiters);
+      expect(served).toEqual([0, 1, 2, 3, 4, 5]);
+    });
+
     it('serves small requests though larger ones arrived before', async () => {
       const { raw, name, semaphore } = await prepared(context, 0);
       const served: string[] = [];
