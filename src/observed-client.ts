@@ -24,7 +24,7 @@ export abstract class ObservedClient extends Primitives {
   }
 
   /**
-   * Describes what is under a name, for people and tools: its kind, who holds it and for how long, who waits.
+   * Describes what is under a name, for people and tools: its kind, its holders, the rest of their leases, its waiters.
    *
    * A semaphore without leases and a latch are whole numbers in Redis, like any counter: `as` says which it is.
    *

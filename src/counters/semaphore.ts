@@ -239,7 +239,7 @@ export class Semaphore {
   /** The server knows the free permits only: more than there should be at all are too many, fewer may be taken. */
   async #compare(wanted: number): Promise<Difference | null> {
     const free = await this.#free();
-    // Whoever begins with none uses releases as signals, and any number is right.
+    // A semaphore that starts with no permits is used for signals: each release adds one, so any number is right.
     if (wanted === 0 || free <= wanted) return null;
     return { actual: `at least ${free}`, remedy: 'addPermits(n) with the difference' };
   }

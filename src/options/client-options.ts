@@ -37,8 +37,8 @@ export interface ClientOptions {
    */
   passOn?: boolean | { readonly maxMs?: number; readonly maxHolds?: number } | undefined;
   /**
-   * Who this client is, for people: shown by `inspect`, `list`, errors and events, and in the names of connections that
-   * holdfast opens. From 1 to 200 printable characters. Default: `host:pid`.
+   * The name by which people recognise this client. `inspect`, `list`, errors and events show it, and connections that
+   * holdfast opens are named after it. From 1 to 200 printable characters. Default: `host:pid`.
    *
    * @example
    * ```ts
