@@ -8,12 +8,21 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import type { LockContext } from './lock-context.ts';
 
-/** Answers whether the lock was held. An owner that takes it later keeps it, however late the server gets the call. */
-export async function forceUnlock(context: LockContext, protocol: LockProtocol): Promise<boolean> {
+/**
+ * Answers whether the lock was held. An owner that takes it later keeps it, however late the server gets the call.
+ *
+ * @param isMeant which of the holders to end; all of them, unless told
+ */
+export async function forceUnlock(
+  context: LockContext,
+  protocol: LockProtocol,
+  isMeant: (holder: string) => boolean = () => true,
+): Promise<boolean> {
   const { runtime } = context;
   const { name, key } = protocol;
   const requests = new Requests(context, name, key);
-  const holders = await requests.read('describe', () => protocol.holders());
+  const named = await requests.read('describe', () => protocol.holders());
+  const holders = named.filter(isMeant);
   if (holders.length === 0) return false;
   const ours = () => tenuresOf(runtime, key).filter(({ owner }) => holders.includes(owner));
   // Holders in this client learn of the loss before the server can grant the lock to another owner.

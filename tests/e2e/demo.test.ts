@@ -4,7 +4,8 @@ import { RawConnection } from '../../src/testing/index.ts';
 import { isRunning } from '../harness/processes.ts';
 import { describeWithProcess, ownServer, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
-import { numbersIn, type Run, RunningCli, readTable, runCli } from './support/run-demo.ts';
+import { type Run, RunningCli, runCli } from './support/cli.ts';
+import { numbersIn, readTable } from './support/run-demo.ts';
 
 const DEMO_MS = 90_000;
 
@@ -69,7 +70,7 @@ describeWithProcess('the demo on a machine with a server program', () => {
     'names the failed scene when its lock is deleted, and exits with 1',
     async () => {
       const server = await ownServer();
-      const demo = new RunningCli(['demo', '--url', server.url], {});
+      const demo = new RunningCli(['demo', '--url', server.url]);
       const [lock = ''] = await eventually(
         async () => {
           const keys = (await server.command('KEYS', 'holdfast-demo:*:long-work')) as string[];
@@ -113,7 +114,7 @@ describe('the demo', () => {
       });
       expect(demo.stdout).toContain('(from REDIS_URL)');
       expect(isRunning(Number(pid))).toBe(true);
-      demo.interrupt();
+      demo.signal('SIGINT');
       const { code, stderr } = await demo.ended;
       expect({ code, stderr }).toEqual({ code: 130, stderr: 'holdfast demo: Interrupted by SIGINT\n' });
       expect(isRunning(Number(pid))).toBe(false);

