@@ -73,6 +73,11 @@ export function registerKey(name: string): string {
   return prefixed('holdfast_register', name);
 }
 
+/** The marker of a command that has succeeded, see `holdfast run --once`. */
+export function onceKey(name: string): string {
+  return prefixed('holdfast_once', name);
+}
+
 /** The channel for the releases of a read/write lock. */
 export function readWriteChannel(name: string): string {
   return prefixed('redisson_rwlock', name);

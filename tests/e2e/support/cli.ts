@@ -51,6 +51,9 @@ export class RunningCli {
     });
     onTestFinished(async () => {
       this.#process.kill('SIGKILL');
+      // What a command under a lock started may live on with the pipes.
+      this.#process.stdout?.destroy();
+      this.#process.stderr?.destroy();
       await this.ended;
     });
   }
