@@ -6,6 +6,7 @@ import { defineDemo } from './commands/demo.ts';
 import { defineInspect } from './commands/inspect.ts';
 import { defineLs } from './commands/ls.ts';
 import { defineRun } from './commands/run.ts';
+import { defineUnlock } from './commands/unlock.ts';
 
 /** A description of the commands, ready to parse arguments; throws a `CommanderError` instead of exiting. */
 export function createProgram(version: string): Command {
@@ -16,6 +17,6 @@ export function createProgram(version: string): Command {
     // The caller prints the error, in one line.
     .configureOutput({ outputError: () => {} })
     .configureHelp({ helpWidth: 100 });
-  for (const define of [defineLs, defineInspect, defineRun, defineDemo]) define(program);
+  for (const define of [defineLs, defineInspect, defineRun, defineUnlock, defineDemo]) define(program);
   return program;
 }

@@ -28,7 +28,7 @@ async function ownFolder(): Promise<string> {
   return folder;
 }
 
-describe('holdfast run', () => {
+describe('holdfast run', { timeout: 90_000 }, () => {
   it('runs the command under the lock, and gives it owner and token', async () => {
     const name = randomName('run');
     const client = await connect();
