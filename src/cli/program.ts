@@ -3,10 +3,21 @@
  */
 import { Command } from 'commander';
 import { defineDemo } from './commands/demo.ts';
+import { defineDoctor } from './commands/doctor.ts';
 import { defineInspect } from './commands/inspect.ts';
 import { defineLs } from './commands/ls.ts';
 import { defineRun } from './commands/run.ts';
 import { defineUnlock } from './commands/unlock.ts';
+
+/** In the order of the help. */
+const COMMANDS = [
+  defineLs,
+  defineInspect,
+  defineRun,
+  defineUnlock,
+  defineDoctor,
+  defineDemo,
+];
 
 /** A description of the commands, ready to parse arguments; throws a `CommanderError` instead of exiting. */
 export function createProgram(version: string): Command {
@@ -17,6 +28,6 @@ export function createProgram(version: string): Command {
     // The caller prints the error, in one line.
     .configureOutput({ outputError: () => {} })
     .configureHelp({ helpWidth: 100 });
-  for (const define of [defineLs, defineInspect, defineRun, defineUnlock, defineDemo]) define(program);
+  for (const define of COMMANDS) define(program);
   return program;
 }

@@ -27,7 +27,7 @@ async function stage() {
 /** The process ids that the command has printed. */
 async function pidsOf(cli: RunningCli): Promise<number[]> {
   const line = await eventually(() => /^[\d ]+\n/.exec(cli.stdout)?.[0] ?? false, { withinMs: 20_000 });
-  const pids = line.trim().split(' ').map(Number);
+  const pids = String(line).trim().split(' ').map(Number);
   onTestFinished(() => {
     for (const pid of pids.filter(isRunning)) process.kill(pid, 'SIGKILL');
   });
