@@ -8,11 +8,13 @@ import { defineInspect } from './commands/inspect.ts';
 import { defineLs } from './commands/ls.ts';
 import { defineRun } from './commands/run.ts';
 import { defineUnlock } from './commands/unlock.ts';
+import { defineWatch } from './commands/watch.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
   defineLs,
   defineInspect,
+  defineWatch,
   defineRun,
   defineUnlock,
   defineDoctor,
