@@ -2,6 +2,7 @@
  * All commands. Completion and the guide of the command line are generated from what this returns.
  */
 import { Command } from 'commander';
+import { defineCompletion } from './commands/completion.ts';
 import { defineDemo } from './commands/demo.ts';
 import { defineDoctor } from './commands/doctor.ts';
 import { defineInspect } from './commands/inspect.ts';
@@ -19,6 +20,7 @@ const COMMANDS = [
   defineUnlock,
   defineDoctor,
   defineDemo,
+  defineCompletion,
 ];
 
 /** A description of the commands, ready to parse arguments; throws a `CommanderError` instead of exiting. */
