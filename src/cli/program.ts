@@ -2,6 +2,7 @@
  * All commands. Completion and the guide of the command line are generated from what this returns.
  */
 import { Command } from 'commander';
+import { defineBench } from './commands/bench.ts';
 import { defineCompletion } from './commands/completion.ts';
 import { defineDemo } from './commands/demo.ts';
 import { defineDoctor } from './commands/doctor.ts';
@@ -19,6 +20,7 @@ const COMMANDS = [
   defineRun,
   defineUnlock,
   defineDoctor,
+  defineBench,
   defineDemo,
   defineCompletion,
 ];

@@ -1,0 +1,49 @@
+/** `bench` and `completion`, as programs. */
+import { describe, expect, it } from 'vitest';
+import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { runCli } from './support/cli.ts';
+
+const WITHIN = { timeout: 60_000 };
+
+describeWithProcess('holdfast bench', () => {
+  it('measures a server that nobody uses, and leaves no lock behind', WITHIN, async () => {
+    const server = await ownServer();
+    const args = ['bench', '--url', server.url, '--time', '300ms', '--concurrency', '5', '--json', '--yes'];
+    const { code, stdout } = await runCli(args);
+    expect(code).toBe(0);
+    const measured = JSON.parse(stdout) as { what: string; perSecond: number; p50Ms: number }[];
+    expect(measured.map(({ what }) => what)).toEqual([
+      'one lock, no contention',
+      '5 locks at once',
+      'one lock between 2 clients',
+    ]);
+    for (const { perSecond, p50Ms } of measured) {
+      expect(perSecond).toBeGreaterThan(0);
+      expect(p50Ms).toBeGreaterThan(0);
+    }
+    const keys = (await server.command('KEYS', '*')) as string[];
+    expect(keys.filter((key) => !key.startsWith('holdfast_client:'))).toEqual([]);
+  });
+
+  it('refuses a server with many keys and other clients', WITHIN, async () => {
+    const server = await ownServer();
+    await openRaw(server.host, server.port);
+    await server.command('DEBUG', 'POPULATE', '1001');
+    const { code, stdout, stderr } = await runCli(['bench', '--url', server.url]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(
+      /^holdfast bench: this server looks like one in use: it has 1001 keys; \d+ other clients are connected\. Use --yes to load it all the same\n$/,
+    );
+  });
+});
+
+describe('holdfast completion', () => {
+  it('prints a script for each shell, and refuses others', WITHIN, async () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { code, stdout } = await runCli(['completion', shell]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`holdfast completion ${shell}`);
+    }
+    expect(await runCli(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
