@@ -1,4 +1,5 @@
 /** Locks, shared with Redisson. */
+import { describeCommandLine } from './parts/command-line.ts';
 import { describeDifferences } from './parts/differences.ts';
 import { describeExclusion } from './parts/exclusion.ts';
 import { describeFairLock } from './parts/fair-lock.ts';
@@ -23,7 +24,7 @@ const EVERYWHERE = [
 ];
 
 describeInterop({
-  '4.7.0': [...EVERYWHERE, describeFencedLock],
+  '4.7.0': [...EVERYWHERE, describeFencedLock, describeCommandLine],
   '3.52.0': [...EVERYWHERE, describeFencedLock, describeMissing],
   '3.17.7': [...EVERYWHERE, describeMissing],
 });
