@@ -6,7 +6,9 @@
  * is unknown. The runtime decides what to do about it.
  */
 import { isBranded } from './copies.ts';
+import type { Driver } from './drivers/driver.ts';
 import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } from './errors.ts';
+import { causeIn, explain, explainCondition, noteFailure, noteOn, textOf, withoutLogin } from './explain.ts';
 
 /**
  * - `transient`: certainly not executed; the same command may succeed soon
@@ -75,9 +77,6 @@ const REPLY_CLASSES: ReadonlySet<string> = new Set(['ReplyError', 'ErrorReply', 
 /** Before version 7, Redis appended the error of a command called by a script to its own. */
 const CALLED_BY_SCRIPT = /@user_script: ?\d+: -?([A-Z]{2,}) /;
 
-/** From version 7 on, the place in the script follows instead. */
-const SCRIPT_PLACE = / script: [0-9a-f]{40}, on @user_script:\d+\.?$/;
-
 function isReply(error: Error): boolean {
   for (let proto: object | null = error; proto !== null; proto = Object.getPrototypeOf(proto)) {
     if (REPLY_CLASSES.has(proto.constructor.name)) return true;
@@ -86,7 +85,7 @@ function isReply(error: Error): boolean {
 }
 
 /** The error code of a server's reply, or undefined when the error does not come from the server. */
-function serverCode(error: unknown): string | undefined {
+export function serverCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = /^-?([A-Z][A-Z0-9]*)(?: |$)/.exec(error.message)?.[1];
   if (code === 'ERR') {
@@ -156,41 +155,47 @@ export function mayHaveRun(error: unknown): boolean {
  */
 export function errorOfAll(lastError: unknown, inDoubt: boolean, what: string): HoldfastError {
   if (!inDoubt || mayHaveRun(lastError)) return toHoldfastError(lastError, what);
-  const why = `one attempt got no answer and may have run; the last attempt failed: ${explain(lastError)}`;
+  const why = `one attempt got no answer and may have run; the last attempt failed: ${explained(lastError)}`;
   return outcomeUnknown(what, why, lastError);
 }
 
 /** @param what the operation, as an infinitive: `acquire "orders"` */
 export function outcomeUnknown(what: string, why: string, cause?: unknown): OutcomeUnknownError {
   const message = `The outcome of the request to ${what} is unknown: ${why}`;
-  return new OutcomeUnknownError(message, cause === undefined ? undefined : { cause });
+  return new OutcomeUnknownError(message, cause === undefined ? undefined : { cause: withoutLogin(cause) });
 }
 
-/** The text of an error without its code and its place in our script, which do not help users. */
-function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const text = error.message.replace(SCRIPT_PLACE, '').replace(/^-?(?:ERR|NOPERM) /, '');
-  return text || String((error as NodeJS.ErrnoException).code ?? error.name);
+/** No answer came in time: says so, and what the state of the driver's connection adds. */
+export function unanswered(
+  what: string,
+  why: string,
+  driver?: Pick<Driver, 'condition'>,
+  lastError?: unknown,
+): OutcomeUnknownError {
+  const { message, cause } = silence(why, driver);
+  return outcomeUnknown(what, message, cause ?? lastError);
 }
 
-function explain(error: unknown): string {
-  const text = textOf(error);
-  switch (serverCode(error)) {
-    case 'WRONGTYPE':
-      return 'the key holds a value that is not a lock; holdfast did not change it';
-    case 'NOPERM':
-      return `the server's access rules forbid the command: ${text}`;
-    case 'NOAUTH':
-      return 'the server requires a password, and the client has none';
-    case 'WRONGPASS':
-      return "the server rejected the client's username and password";
-    case 'OOM':
-      return 'the server is out of memory (maxmemory) and rejects writes';
-    case 'READONLY':
-      return 'the server is a read-only replica';
-    default:
-      return isUnsent(error) ? `the server cannot be reached (${text})` : text;
-  }
+/** The same for a driver, which does not know the operation. */
+export function unansweredCommand(why: string, driver: Pick<Driver, 'condition'>): CommandInDoubtError {
+  const { message, cause } = silence(why, driver);
+  return new CommandInDoubtError(message, cause === undefined ? undefined : { cause });
+}
+
+function silence(why: string, driver: Pick<Driver, 'condition'> | undefined) {
+  const condition = driver?.condition?.();
+  const state = explainCondition(condition);
+  if (state === undefined) return { message: why, cause: undefined };
+  return { message: `${why}; ${state}`, cause: causeIn(condition) };
+}
+
+/** Leaves a note on the error of a call, for its later explanation. */
+export function noteError(error: unknown, driver: Pick<Driver, 'topology' | 'condition'>): void {
+  noteFailure(error, serverCode(error), isUnsent(error), driver);
+}
+
+function explained(error: unknown): string {
+  return explain(error, serverCode(error), isUnsent(error));
 }
 
 /**
@@ -199,7 +204,19 @@ function explain(error: unknown): string {
  * @param what the operation that failed, as an infinitive: `acquire "orders"`
  */
 export function toHoldfastError(error: unknown, what: string): HoldfastError {
-  if (error instanceof HoldfastError && !(error instanceof CommandInDoubtError)) return error;
-  if (classify(error) === 'unknown') return outcomeUnknown(what, textOf(error), error);
-  return new DriverError(`Could not ${what}: ${explain(error)}`, { cause: error });
+  if (error instanceof CommandInDoubtError) {
+    return outcomeUnknown(
+      what,
+      noteOn(error)?.text ?? error.message,
+      error.cause ?? noteOn(error)?.cause ?? error,
+    );
+  }
+  if (error instanceof HoldfastError) return error;
+  const known = noteOn(error);
+  const outcome = classify(error);
+  if (outcome === 'unknown') return outcomeUnknown(what, known?.text ?? textOf(error), known?.cause ?? error);
+  // An error of ours is classified by its cause.
+  const isAlike = known?.cause !== undefined && classify(known.cause) === outcome;
+  const cause = withoutLogin(isAlike ? known.cause : error);
+  return new DriverError(`Could not ${what}: ${explained(error)}`, { cause });
 }

@@ -149,11 +149,10 @@ export class ExpirablePermitProtocol implements TenureProtocol {
    * @throws OutcomeUnknownError or DriverError when there was no answer; the release is retried in the background
    */
   async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
-    const { clock, commandTimeoutMs } = runtime;
     const what = `release a permit of "${this.name}"`;
     const call = () => this.end(id, this.tombstoneMs, request);
     try {
-      return (await retry(clock, commandTimeoutMs, what, call)) === 'released';
+      return (await retry(runtime, what, call)) === 'released';
     } catch (error) {
       runtime.backgroundRetry.repeatUntilAnswered(what, UNANSWERED_MS, call);
       throw error;

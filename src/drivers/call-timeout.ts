@@ -11,9 +11,10 @@
 
 import { type Alarm, type Clock, serverTime } from '../clock.ts';
 import { type Link, LinkedList } from '../linked-list.ts';
-import { CommandInDoubtError, classify } from '../outcome.ts';
+import { classify, noteError, unansweredCommand } from '../outcome.ts';
 import type {
   CallSignal,
+  Condition,
   Connection,
   ConnectionEvents,
   Driver,
@@ -190,6 +191,10 @@ class CallTimeoutDriver implements Driver {
     }
   }
 
+  condition(): Condition | undefined {
+    return this.#driver.condition?.();
+  }
+
   close(): Promise<void> {
     return this.#driver.close();
   }
@@ -216,11 +221,12 @@ class CallTimeoutDriver implements Driver {
       const time = times.begin(now, () => {
         this.#isTroubled = true;
         onTimeout?.();
-        reject(new CommandInDoubtError(`the server did not answer within ${this.#timeoutMs} ms`));
+        reject(unansweredCommand(`the server did not answer within ${this.#timeoutMs} ms`, this.#driver));
       });
       const onError = (error: unknown) => {
         times.end(time);
         this.#isTroubled ||= classify(error) !== 'refused';
+        noteError(error, this.#driver);
         reject(error);
       };
       try {

@@ -83,7 +83,11 @@ export async function openCluster(target: ClusterTarget, options: OpenOptions): 
           await node.cluster('SLOTS');
         })
       : undefined;
-    throw cannotConnect(`the Cluster at ${listed(seeds)}`, reason ?? cause);
+    throw cannotConnect(
+      `the Cluster at ${listed(seeds)}`,
+      reason ?? cause,
+      tlsOptions(target.tls) !== undefined,
+    );
   }
   client.off('node error', note);
   const stopRefreshing = refreshRegularly(client);

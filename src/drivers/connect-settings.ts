@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
 import { DriverError } from '../errors.ts';
+import { explainConnecting } from '../explain.ts';
 import { type IoredisSender, ping } from './ioredis/connection.ts';
 
 export interface OpenOptions {
@@ -109,12 +110,11 @@ export async function disconnect(client: { quit(): Promise<unknown>; disconnect(
   client.disconnect();
 }
 
-/** Says where the connection was to go, and why it failed. */
-export function cannotConnect(where: string, cause: unknown): DriverError {
+/** Says where the connection was to go, why it failed, and what to do. */
+export function cannotConnect(where: string, cause: unknown, isTls: boolean): DriverError {
   // ioredis attaches the failed command to its error, and a failed AUTH contains the password: causes get printed.
   for (let each = cause; each instanceof Error; each = each.cause) Reflect.deleteProperty(each, 'command');
-  const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
-  return new DriverError(`Cannot connect to ${where}: ${reason}`, { cause });
+  return new DriverError(`Cannot connect to ${where}: ${explainConnecting(cause, isTls)}`, { cause });
 }
 
 /**

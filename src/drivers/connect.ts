@@ -72,7 +72,7 @@ async function openServer(
     });
   } catch (cause) {
     client.disconnect();
-    throw cause instanceof DriverError ? cause : cannotConnect(where, cause);
+    throw cause instanceof DriverError ? cause : cannotConnect(where, cause, address.tls !== undefined);
   }
   return ioredisDriver(client, options.connectionName, () => disconnect(client));
 }
@@ -129,7 +129,11 @@ async function openSentinels(target: SentinelTarget, options: OpenOptions): Prom
     });
   } catch (cause) {
     await primary.close();
-    throw cannotConnect(`the primary "${name}" through the Sentinels at ${listed(sentinels)}`, cause);
+    throw cannotConnect(
+      `the primary "${name}" through the Sentinels at ${listed(sentinels)}`,
+      cause,
+      tls !== undefined,
+    );
   }
   return new OneServerDriver(primary);
 }

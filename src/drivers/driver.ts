@@ -64,10 +64,27 @@ export interface Driver {
    * primary, discards its answers, and has called `onDown` for every connection to it.
    */
   onSwitched?(listener: SwitchListener): void;
+  /** The state of the library's connection, for error messages; undefined where the library does not tell. */
+  condition?(): Condition | undefined;
   /** Yields the keys of all primaries that match a glob pattern. For listings only: a key may be yielded twice. */
   scan(pattern: string): AsyncIterable<string>;
   /** Closes the connections this driver opened itself; never the user's client. */
   close(): Promise<void>;
+}
+
+/** The state of a client's connection at the moment. */
+export interface Condition {
+  /** Who is connected, as the subject of a sentence: `the ioredis client`. */
+  readonly client: string;
+  /** The state, in the words of the library, while the client is not connected; undefined while it is. */
+  readonly state: string | undefined;
+  /** Whether the client has been closed, and will not connect again. */
+  readonly isClosed: boolean;
+  readonly isTls: boolean;
+  /** Whether the client has a password to log in with. */
+  readonly hasPassword: boolean;
+  /** The last error that the client reported, of any time. */
+  readonly lastError: Error | undefined;
 }
 
 /** @param advice a warning for the user, whose client stays with the former primary for a while */

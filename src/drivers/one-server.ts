@@ -8,6 +8,7 @@
 import { ConnectionStates } from './connection-state.ts';
 import type {
   CallSignal,
+  Condition,
   Connection,
   ConnectionEvents,
   Driver,
@@ -31,6 +32,8 @@ export interface OneServer {
   open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection>;
   /** Calls the listener when commands go to another server than before; see `Driver.onSwitched`. */
   onSwitched?(listener: SwitchListener): void;
+  /** See `Driver.condition`. */
+  condition?(): Condition | undefined;
   /** Closes what the adapter opened. */
   close?(): Promise<void>;
 }
@@ -75,6 +78,10 @@ export class OneServerDriver implements Driver {
 
   openConnection(_node: string, events: ConnectionEvents): Promise<Connection> {
     return this.#server.open(this.#connectionStates, events);
+  }
+
+  condition(): Condition | undefined {
+    return this.#server.condition?.();
   }
 
   scan(pattern: string): AsyncIterable<string> {

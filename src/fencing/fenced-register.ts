@@ -90,8 +90,7 @@ export class RedisFencedRegister implements FencedRegister {
   }
 
   #ask<T>(verb: string, call: () => Promise<T>): Promise<T> {
-    const { clock, commandTimeoutMs } = this.#runtime;
     this.#runtime.assertOpen();
-    return retry(clock, commandTimeoutMs, `${verb} "${this.name}"`, call);
+    return retry(this.#runtime, `${verb} "${this.name}"`, call);
   }
 }

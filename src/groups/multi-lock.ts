@@ -50,10 +50,10 @@ function namesakesOf(members: readonly ProtocolLock[]): ProtocolLock[] {
 
 /** The run id of the member's server; empty where the server does not report it. */
 async function serverOf({ context, name, protocol }: ProtocolLock): Promise<string> {
-  const { driver, clock, commandTimeoutMs } = context.runtime;
-  context.runtime.assertOpen();
-  const ask = () => inspectIdentity.run(driver, { lock: protocol.key }, {});
-  return (await retry(clock, commandTimeoutMs, `identify the server of "${name}"`, ask)).runId;
+  const { runtime } = context;
+  runtime.assertOpen();
+  const ask = () => inspectIdentity.run(runtime.driver, { lock: protocol.key }, {});
+  return (await retry(runtime, `identify the server of "${name}"`, ask)).runId;
 }
 
 /** Up to three times as long, so that two callers that wait for each other do not give up at the same moment. */

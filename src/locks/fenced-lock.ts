@@ -103,9 +103,7 @@ export class ProtocolFencedLock extends ProtocolLock<FencedHold> implements Fenc
     const { runtime } = context;
     this.#lastToken = () => {
       runtime.assertOpen();
-      return retry(runtime.clock, runtime.commandTimeoutMs, `read the token of "${name}"`, () =>
-        protocol.lastToken(),
-      );
+      return retry(runtime, `read the token of "${name}"`, () => protocol.lastToken());
     };
   }
 

@@ -278,8 +278,8 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   }
 
   #describe(owner?: string): Promise<LockState> {
-    this.context.runtime.assertOpen();
-    const { clock, commandTimeoutMs } = this.context.runtime;
-    return retry(clock, commandTimeoutMs, `describe "${this.name}"`, () => this.protocol.describe(owner));
+    const { runtime } = this.context;
+    runtime.assertOpen();
+    return retry(runtime, `describe "${this.name}"`, () => this.protocol.describe(owner));
   }
 }

@@ -86,7 +86,7 @@ export class ProtocolReadWriteLock implements ReadWriteLock {
     const { runtime } = this.#context;
     runtime.assertOpen();
     const ask = () => readWriteLockHolders.run(this.#wire.driver, { lock: this.#wire.keyOf(this.name) }, {});
-    const reply = await retry(runtime.clock, runtime.commandTimeoutMs, `describe "${this.name}"`, ask);
+    const reply = await retry(runtime, `describe "${this.name}"`, ask);
     return reply.status === 'free' ? [] : reply.holders;
   }
 

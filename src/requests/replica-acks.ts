@@ -65,7 +65,7 @@ export class ReplicaAcks {
       replicatedConnection = new ReplicatedConnection(open, timeoutMs);
       this.#replicatedConnections.set(node, replicatedConnection);
     }
-    return new AcknowledgedRunner(replicatedConnection, needed, (error) => {
+    return new AcknowledgedRunner(replicatedConnection, needed, driver, (error) => {
       // The key moved, or the server is out of reach: another server may have the key, now or soon.
       if (classify(error) !== 'refused') void driver.rediscover(key);
     });

@@ -4,7 +4,7 @@
  * WAIT blocks its connection and covers only the writes of that connection. Scripts that arrive during a WAIT form
  * the next batch: however many there are, each waits for two WAITs at most.
  */
-import type { Connection, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
+import type { Connection, Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
 import { CommandInDoubtError, classify } from '../outcome.ts';
 
 /** How a demoted primary answers WAIT: one in progress, and any later one. */
@@ -113,8 +113,16 @@ export class AcknowledgedRunner {
   readonly #needed: number;
   readonly #onError: (error: unknown) => void;
   #batch: Batch | undefined;
+  /** Does not wait behind acknowledgements. */
+  readonly inquirer: Pick<Driver, 'script'>;
 
-  constructor(replicatedConnection: ReplicatedConnection, needed: number, onError: (error: unknown) => void) {
+  constructor(
+    replicatedConnection: ReplicatedConnection,
+    needed: number,
+    inquirer: Pick<Driver, 'script'>,
+    onError: (error: unknown) => void,
+  ) {
+    this.inquirer = inquirer;
     this.#replicatedConnection = replicatedConnection;
     this.#needed = needed;
     this.#onError = onError;

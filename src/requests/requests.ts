@@ -100,8 +100,7 @@ export class Requests {
   }
 
   #retry<T>(verb: string, call: () => Promise<T>): Promise<T> {
-    const { clock, commandTimeoutMs } = this.#context.runtime;
-    return retry(clock, commandTimeoutMs, `${verb} "${this.#name}"`, call);
+    return retry(this.#context.runtime, `${verb} "${this.#name}"`, call);
   }
 
   #retryInBackground(verb: string, since: number, call: () => Promise<unknown>): void {

@@ -7,7 +7,7 @@
  */
 import type { CancelTimer } from '../clock.ts';
 import type { Link } from '../linked-list.ts';
-import { classify, errorOfAll, isSlotMoving, mayHaveRun, outcomeUnknown } from '../outcome.ts';
+import { classify, errorOfAll, isSlotMoving, mayHaveRun, unanswered } from '../outcome.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import { type Line, nextLookMs, type Waiter } from './line.ts';
@@ -274,7 +274,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
     const { clock } = this.runtime;
     this.#cancelLimit = clock.after(Math.max(0, at - clock.now()), () => {
       if (this.#state === 'asking')
-        this.#fail(outcomeUnknown(this.what, 'the server did not answer in time'));
+        this.#fail(unanswered(this.what, 'the server did not answer in time', this.runtime.driver));
       else if (this.#trouble === undefined) this.#end(() => this.#resolve(null));
       else this.#fail(errorOfAll(this.#trouble.error, this.#isInDoubt, this.what));
     });

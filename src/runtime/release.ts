@@ -22,21 +22,19 @@ export function release(
   { protocol, owner, lease, isDoubtful }: Ending,
 ): Promise<ReleaseAnswer> {
   const { guarded } = protocol;
-  const { clock, commandTimeoutMs } = runtime;
   const what = `release "${protocol.name}"`;
   // A late copy of the attempt must not take the lock again.
   const rememberMs = isDoubtful ? tombstoneMs(lease.longestMs) : runtime.rememberMs;
   const end = () => protocol.end(owner, rememberMs);
   if (guarded !== undefined) {
-    return retry(clock, commandTimeoutMs, what, async () => {
+    return retry(runtime, what, async () => {
       const released = await end();
       // A server in its grace has forgotten the hold and let no other owner in: the owner held the lock until now.
       return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
     });
   }
   const needsTombstone = protocol.writesOnce !== true || isDoubtful;
-  if (needsTombstone || protocol.release === undefined)
-    return retryCommand(clock, commandTimeoutMs, what, end(), () => end);
+  if (needsTombstone || protocol.release === undefined) return retryCommand(runtime, what, end(), () => end);
   // No copy of the owner's commands can arrive later, so the server need not remember that the hold is over. If the
   // reply is lost, the repeat leaves a tombstone. A hold gone before its lease ended was released by the first command.
   const endAfterLostReply = async () => {
@@ -44,7 +42,7 @@ export function release(
     const isBeforeItsEnd = runtime.leaseClock.now() < lease.leaseEndsAt;
     return answer === 'lost' && isBeforeItsEnd ? 'released' : answer;
   };
-  return retryCommand(clock, commandTimeoutMs, what, protocol.release(owner), (error) =>
+  return retryCommand(runtime, what, protocol.release(owner), (error) =>
     mayHaveRun(error) ? endAfterLostReply : end,
   );
 }

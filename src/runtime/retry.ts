@@ -6,16 +6,25 @@
  */
 
 import { type Clock, serverTime } from '../clock.ts';
-import { classify, errorOfAll, mayHaveRun, outcomeUnknown } from '../outcome.ts';
+import type { Driver } from '../drivers/driver.ts';
+import { classify, errorOfAll, mayHaveRun, unanswered } from '../outcome.ts';
 import { Backoff } from './backoff.ts';
 
+/** The caller of a retried call: the runtime of a client, or what speaks to the server for it. */
+export interface Retrying {
+  readonly clock: Clock;
+  /** How long a call is repeated. */
+  readonly commandTimeoutMs: number;
+  readonly driver?: Pick<Driver, 'condition'>;
+}
+
 /**
- * Settles within `budgetMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
+ * Settles within `commandTimeoutMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
  * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts: the server
  * forgets answers meanwhile.
  */
-export function retry<T>(clock: Clock, budgetMs: number, what: string, call: () => Promise<T>): Promise<T> {
-  return repeat(clock, budgetMs, what, call);
+export function retry<T>(caller: Retrying, what: string, call: () => Promise<T>): Promise<T> {
+  return repeat(caller, caller.commandTimeoutMs, what, call);
 }
 
 /**
@@ -23,22 +32,22 @@ export function retry<T>(clock: Clock, budgetMs: number, what: string, call: () 
  * up unless it fails; `callAfter` then returns the call to repeat in the rest of the budget.
  */
 export function retryCommand<T>(
-  clock: Clock,
-  budgetMs: number,
+  caller: Retrying,
   what: string,
   sent: Promise<T>,
   callAfter: (error: unknown) => () => Promise<T>,
 ): Promise<T> {
-  const endsAt = serverTime(clock) + budgetMs;
+  const { clock, commandTimeoutMs } = caller;
+  const endsAt = serverTime(clock) + commandTimeoutMs;
   return sent.catch((error: unknown) => {
     const leftMs = endsAt - serverTime(clock);
     if (leftMs <= 0) throw errorOfAll(error, mayHaveRun(error), what);
-    return repeat(clock, leftMs, what, callAfter(error), { error });
+    return repeat(caller, leftMs, what, callAfter(error), { error });
   });
 }
 
 function repeat<T>(
-  clock: Clock,
+  { clock, driver }: Retrying,
   budgetMs: number,
   what: string,
   call: () => Promise<T>,
@@ -57,7 +66,7 @@ function repeat<T>(
     };
     const cancelTimer = clock.after(budgetMs, () => {
       if (!inDoubt) return fail(errorOfAll(lastError, false, what));
-      fail(outcomeUnknown(what, `the server did not answer within ${budgetMs} ms`, lastError));
+      fail(unanswered(what, `the server did not answer within ${budgetMs} ms`, driver, lastError));
     });
     const attempt = () => {
       if (over) return;

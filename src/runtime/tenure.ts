@@ -295,6 +295,6 @@ export class Tenure extends Lifetime {
   }
 
   #ask<T>(what: string, call: () => Promise<T>): Promise<T> {
-    return retry(this.runtime.clock, this.runtime.commandTimeoutMs, what, call);
+    return retry(this.runtime, what, call);
   }
 }

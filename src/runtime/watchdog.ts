@@ -9,7 +9,7 @@
 
 import type { CancelTimer } from '../clock.ts';
 import { LinkedList } from '../linked-list.ts';
-import { classify, isSlotMoving, outcomeUnknown } from '../outcome.ts';
+import { classify, isSlotMoving, unanswered } from '../outcome.ts';
 import { Backoff } from './backoff.ts';
 import type { Renew } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
@@ -177,7 +177,11 @@ export class Watchdog {
         if (this.#renewing.has(tenure))
           this.#tellRisk(
             tenure,
-            outcomeUnknown(`renew "${tenure.protocol.name}"`, 'the server has not answered'),
+            unanswered(
+              `renew "${tenure.protocol.name}"`,
+              'the server has not answered',
+              this.#runtime.driver,
+            ),
           );
     });
     while (tenures.length > 0) {

@@ -789,7 +789,7 @@ export const fairLockAcquire = defineScript<
 >({
   name: 'fair-lock/acquire',
   sha1: '944e9be440fa0e0aebd58d10086c17f7c29408af',
-  keys: [['lock', 'string'], ['queue', 'string'], ['timeouts', 'string'], ['seen', 'string'], ['ended', 'string']],
+  keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
     held: [],
@@ -813,7 +813,7 @@ export const fairLockForceRelease = defineScript<
 >({
   name: 'fair-lock/force-release',
   sha1: '75e3a2e9809f5dd285ab23e5184bc0cf48beda87',
-  keys: [['lock', 'string'], ['queue', 'string'], ['timeouts', 'string'], ['seen', 'string'], ['answer', 'string']],
+  keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['answer', 'string']],
   args: [['holder', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     ended: [['announced', 'integer']],
@@ -847,7 +847,7 @@ export const fairLockGuardedAcquire = defineScript<
 >({
   name: 'fair-lock/guarded-acquire',
   sha1: 'c29ba1509ff7365cbd6c73b14a8c0d2c67c87cd3',
-  keys: [['lock', 'string'], ['queue', 'string'], ['timeouts', 'string'], ['seen', 'string'], ['ended', 'string'], ['guard', 'string']],
+  keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
     held: [],
@@ -879,7 +879,7 @@ export const fairLockReclaim = defineScript<
 >({
   name: 'fair-lock/reclaim',
   sha1: 'ce6fc0e4ad12ab6ecdaac2858fa1af57e9fdbdd8',
-  keys: [['lock', 'string'], ['queue', 'string'], ['timeouts', 'string'], ['seen', 'string'], ['ended', 'string'], ['guard', 'string']],
+  keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
     held: [],
@@ -906,7 +906,7 @@ export const fairLockRelease = defineScript<
 >({
   name: 'fair-lock/release',
   sha1: 'f34d5813bdc4afe8b456f5a2af0f5a9cc69489a6',
-  keys: [['lock', 'string'], ['queue', 'string'], ['timeouts', 'string'], ['seen', 'string'], ['ended', 'string']],
+  keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     released: [['announced', 'integer']],
@@ -947,7 +947,7 @@ export const fencedLockAcquire = defineScript<
 >({
   name: 'fenced-lock/acquire',
   sha1: '5c911236948cd0957431259ff1a9f34c37a04d35',
-  keys: [['lock', 'string'], ['ended', 'string'], ['token', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
     held: [['token', 'integer']],
@@ -1001,7 +1001,7 @@ export const fencedLockGuardedAcquire = defineScript<
 >({
   name: 'fenced-lock/guarded-acquire',
   sha1: '792bc790b26ac6e9dce79a33ba294561c3c68fd0',
-  keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string'], ['token', 'string']],
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
     held: [['token', 'integer']],
@@ -1077,7 +1077,7 @@ export const fencedLockReclaim = defineScript<
 >({
   name: 'fenced-lock/reclaim',
   sha1: '5967ee38e3fefd8f0343718316f96be7b84ac537',
-  keys: [['lock', 'string'], ['ended', 'string'], ['last', 'string'], ['guard', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['last', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
     held: [],
@@ -1108,7 +1108,7 @@ export const fencedRegisterClaim = defineScript<
 >({
   name: 'fenced-register/claim',
   sha1: '42c563498f8b99c3b4d588fc4e68232110aa8e1a',
-  keys: [['register', 'string']],
+  keys: [['register', 'hash']],
   args: [['token', 'integer']],
   replies: {
     empty: [],
@@ -1138,7 +1138,7 @@ export const fencedRegisterRead = defineScript<
 >({
   name: 'fenced-register/read',
   sha1: 'ce588d6c7bafe88135091595d51c33ac349d4f46',
-  keys: [['register', 'string']],
+  keys: [['register', 'hash']],
   args: [],
   replies: {
     empty: [],
@@ -1162,7 +1162,7 @@ export const fencedRegisterWrite = defineScript<
 >({
   name: 'fenced-register/write',
   sha1: '58c98caef75dc282473bb353042c0c4d5dd76009',
-  keys: [['register', 'string']],
+  keys: [['register', 'hash']],
   args: [['value', 'string'], ['token', 'integer'], ['writer', 'string'], ['sequence', 'integer']],
   replies: {
     written: [],
@@ -1248,7 +1248,7 @@ export const inspectDescribe = defineScript<
 >({
   name: 'inspect/describe',
   sha1: '39c1daac79af49f7f991dd19541fee75354a8756',
-  keys: [['lock', 'string'], ['queue', 'string'], ['token', 'string'], ['ends', 'string']],
+  keys: [['lock', 'any'], ['queue', 'list'], ['token', 'string'], ['ends', 'zset']],
   args: [],
   replies: {
     free: [],
@@ -1341,7 +1341,7 @@ export const inspectIdentity = defineScript<
 >({
   name: 'inspect/identity',
   sha1: 'dedc9ac2c9e56a83c995bcf65bf913dfe824b56d',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'any']],
   args: [],
   replies: {
     server: [['runId', 'string'], ['uptimeSeconds', 'string']],
@@ -1369,7 +1369,7 @@ export const inspectPermits = defineScript<
 >({
   name: 'inspect/permits',
   sha1: 'a80b5bea3853278e8307839a3fa35c9f0b6b2de7',
-  keys: [['permits', 'string'], ['ends', 'string']],
+  keys: [['permits', 'string'], ['ends', 'zset']],
   args: [],
   replies: {
     permits: [['free', 'integer'], ['taken', 'integer'], ['list', 'string...']],
@@ -1408,7 +1408,7 @@ export const inspectPrimary = defineScript<
 >({
   name: 'inspect/primary',
   sha1: '07c1c64364adc9de5d697e1176f045c3d36582cc',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'any']],
   args: [],
   replies: {
     primary: [['info', 'string']],
@@ -1434,7 +1434,7 @@ export const inspectServer = defineScript<
 >({
   name: 'inspect/server',
   sha1: 'e3876a04c458119ac7dded9f9ebfc6cf7e94db6c',
-  keys: [['slot', 'string...']],
+  keys: [['slot', 'any...']],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
     server: [['nowMs', 'integer'], ['info', 'string'], ['refusal', 'string']],
@@ -1472,7 +1472,7 @@ export const lockAcquire = defineScript<
 >({
   name: 'lock/acquire',
   sha1: '8499bc528614015e8388bdcefa0ff53d6b19fb8c',
-  keys: [['lock', 'string'], ['ended', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms']],
   replies: {
     held: [],
@@ -1511,7 +1511,7 @@ export const lockGuardedAcquire = defineScript<
 >({
   name: 'lock/guarded-acquire',
   sha1: 'e1aca77571030d060b44f7ff23059d82d0e8288f',
-  keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string']],
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms']],
   replies: {
     held: [],
@@ -1553,7 +1553,7 @@ export const lockDescribe = defineScript<
 >({
   name: 'lock/describe',
   sha1: '5c134e39394d8fb15d4e84aa8e0164d09ad6e023',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [],
   replies: {
     free: [],
@@ -1577,7 +1577,7 @@ export const lockEnd = defineScript<
 >({
   name: 'lock/end',
   sha1: '59fd640adb4adb1b07e38c68baea3c05ad520d3b',
-  keys: [['lock', 'string'], ['ended', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     released: [['heardBy', 'integer']],
@@ -1610,7 +1610,7 @@ export const lockEnter = defineScript<
 >({
   name: 'lock/enter',
   sha1: 'df0c7d4a9da56c5cf6ffbabb972581b01dac0841',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms']],
   replies: {
     held: [],
@@ -1635,7 +1635,7 @@ export const lockForceRelease = defineScript<
 >({
   name: 'lock/force-release',
   sha1: '6758cbf39a716ce4ac1228550bd9e270ed82a53a',
-  keys: [['lock', 'string'], ['answer', 'string']],
+  keys: [['lock', 'hash'], ['answer', 'string']],
   args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     ended: [['announced', 'integer']],
@@ -1665,7 +1665,7 @@ export const lockHolder = defineScript<
 >({
   name: 'lock/holder',
   sha1: 'd4aad28e3c72b37c48777b324b2323a3d387b71d',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [],
   replies: {
     free: [],
@@ -1692,7 +1692,7 @@ export const lockLeave = defineScript<
 >({
   name: 'lock/leave',
   sha1: '3169c0af0f103ae99451d10312a7eacd43f9d870',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [['owner', 'string'], ['count', 'integer']],
   replies: {
     held: [],
@@ -1716,7 +1716,7 @@ export const lockPeek = defineScript<
 >({
   name: 'lock/peek',
   sha1: '16c9fd8ad0f22607185ebd4048ca1e4332b25cf1',
-  keys: [['locks', 'string...']],
+  keys: [['locks', 'any...']],
   args: [],
   replies: {
     peeked: [['remaining', 'integer...']],
@@ -1741,7 +1741,7 @@ export const lockReclaim = defineScript<
 >({
   name: 'lock/reclaim',
   sha1: '0f80b21646da32ed86ab78f08a35b6f60ce0eb32',
-  keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
     held: [],
@@ -1763,7 +1763,7 @@ export const lockRelease = defineScript<
 >({
   name: 'lock/release',
   sha1: 'ead3f2c83d623a8afe7cc7c4628511ba1ebf7e00',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string']],
   replies: {
     released: [['heardBy', 'integer']],
@@ -1789,7 +1789,7 @@ export const lockRenew = defineScript<
 >({
   name: 'lock/renew',
   sha1: '1b182fae70950140c105dfe8c5fe44d0b02761a4',
-  keys: [['locks', 'string...']],
+  keys: [['locks', 'hash...']],
   args: [['leaseMs', 'ms'], ['owners', 'string...']],
   replies: {
     renewed: [['held', 'integer...']],
@@ -1823,7 +1823,7 @@ export const permitSemaphoreAcquire = defineScript<
 >({
   name: 'permit-semaphore/acquire',
   sha1: 'a78f0903fef698663216a7a1e0e298f655d97770',
-  keys: [['permits', 'string'], ['timeouts', 'string'], ['ended', 'string...']],
+  keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string...']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
   replies: {
     taken: [],
@@ -1911,7 +1911,7 @@ export const permitSemaphoreCountPermits = defineScript<
 >({
   name: 'permit-semaphore/count-permits',
   sha1: '456feeb1dd5a30508e7ac20dd00ac62e9d09e5c6',
-  keys: [['permits', 'string'], ['timeouts', 'string']],
+  keys: [['permits', 'string'], ['timeouts', 'zset']],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
     permits: [['free', 'integer'], ['taken', 'integer']],
@@ -1941,7 +1941,7 @@ export const permitSemaphoreGetLease = defineScript<
 >({
   name: 'permit-semaphore/get-lease',
   sha1: 'ecc23c985bd4c65fdf278710f9b6569e3881f4dd',
-  keys: [['permits', 'string'], ['timeouts', 'string']],
+  keys: [['permits', 'string'], ['timeouts', 'zset']],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
     leased: [['remainingMs', 'integer']],
@@ -1976,7 +1976,7 @@ export const permitSemaphoreRelease = defineScript<
 >({
   name: 'permit-semaphore/release',
   sha1: '13ad111faf048ce130845c34c79493e23a1bc572',
-  keys: [['permits', 'string'], ['timeouts', 'string'], ['ended', 'string']],
+  keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string']],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
     released: [['announced', 'integer']],
@@ -2016,7 +2016,7 @@ export const permitSemaphoreReleaseAll = defineScript<
 >({
   name: 'permit-semaphore/release-all',
   sha1: '25a8e0e51fe8db5b9efd0cacc4878ec4dd8f4855',
-  keys: [['permits', 'string'], ['timeouts', 'string'], ['answer', 'string'], ['ended', 'string...']],
+  keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['tombstoneMs', 'integer'], ['ids', 'bytes...']],
   replies: {
     released: [['count', 'integer'], ['announced', 'integer']],
@@ -2072,7 +2072,7 @@ export const permitSemaphoreRenew = defineScript<
 >({
   name: 'permit-semaphore/renew',
   sha1: '2a90652e69d8b9dfe3a6b881cb3cfe405557a943',
-  keys: [['timeouts', 'string...']],
+  keys: [['timeouts', 'zset...']],
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
   replies: {
     renewed: [['held', 'integer...']],
@@ -2112,7 +2112,7 @@ export const permitSemaphoreSetPermits = defineScript<
 >({
   name: 'permit-semaphore/set-permits',
   sha1: 'b6892d1295ec568474e8db65f140733b320839e3',
-  keys: [['permits', 'string'], ['timeouts', 'string'], ['answer', 'string']],
+  keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     set: [['announced', 'integer']],
@@ -2155,7 +2155,7 @@ export const permitSemaphoreUndo = defineScript<
 >({
   name: 'permit-semaphore/undo',
   sha1: 'd95704420884f83755837f01aa6180ad61480466',
-  keys: [['permits', 'string'], ['timeouts', 'string'], ['ended', 'string...']],
+  keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['ids', 'bytes...']],
   replies: {
     returned: [['announced', 'integer']],
@@ -2194,7 +2194,7 @@ export const permitSemaphoreUpdateLease = defineScript<
 >({
   name: 'permit-semaphore/update-lease',
   sha1: 'b0d827c5d70aeab6a3386e9c48d647545e3ac126',
-  keys: [['permits', 'string'], ['timeouts', 'string'], ['answer', 'string']],
+  keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
     updated: [],
@@ -2236,7 +2236,7 @@ export const rateLimiterAcquire = defineScript<
 >({
   name: 'rate-limiter/acquire',
   sha1: '3933c0185ea627a7c942f869e1a08cd4d1a8a10c',
-  keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string'], ['answer', 'string']],
+  keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
     granted: [['left', 'integer']],
@@ -2306,7 +2306,7 @@ export const rateLimiterAvailablePermits = defineScript<
 >({
   name: 'rate-limiter/available-permits',
   sha1: '34a88f8e5718ba8dbe27262655713aabfcfd9da6',
-  keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string']],
+  keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset']],
   args: [],
   replies: {
     permits: [['count', 'integer']],
@@ -2331,7 +2331,7 @@ export const rateLimiterGetConfig = defineScript<
 >({
   name: 'rate-limiter/get-config',
   sha1: 'f7f4dc2858d23f82b0614b1efc369f4c9f9b2117',
-  keys: [['config', 'string']],
+  keys: [['config', 'hash']],
   args: [],
   replies: {
     config: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer']],
@@ -2355,7 +2355,7 @@ export const rateLimiterRelease = defineScript<
 >({
   name: 'rate-limiter/release',
   sha1: '6047f59a39eaa186feabb08ef8e7bc8730f85f39',
-  keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string'], ['answer', 'string']],
+  keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['rememberMs', 'ms']],
   replies: {
     released: [],
@@ -2393,7 +2393,7 @@ export const rateLimiterSetRate = defineScript<
 >({
   name: 'rate-limiter/set-rate',
   sha1: '538d14d37b5f8ee1838d0fe9a37c966382c359de',
-  keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string'], ['answer', 'string']],
+  keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
     set: [],
@@ -2428,7 +2428,7 @@ export const rateLimiterTrySetRate = defineScript<
 >({
   name: 'rate-limiter/try-set-rate',
   sha1: '537003e43099b0c1dc7dcd02ba5b1d6f41b66b04',
-  keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string'], ['answer', 'string']],
+  keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
     set: [],
@@ -2466,7 +2466,7 @@ export const rateLimiterUndo = defineScript<
 >({
   name: 'rate-limiter/undo',
   sha1: '2140f122936e1e8fa5028638df5c5cab86c2d22a',
-  keys: [['config', 'string'], ['overallValue', 'string'], ['overallHistory', 'string'], ['clientValue', 'string'], ['clientHistory', 'string'], ['answer', 'string']],
+  keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'ms']],
   replies: {
     returned: [],
@@ -2504,7 +2504,7 @@ export const readWriteLockDescribe = defineScript<
 >({
   name: 'read-write-lock/describe',
   sha1: '4a69d291d0e19ce1a4457ba9b3171135f86b78ea',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [['owner', 'string']],
   replies: {
     free: [],
@@ -2537,7 +2537,7 @@ export const readWriteLockForceRelease = defineScript<
 >({
   name: 'read-write-lock/force-release',
   sha1: '4444f338a18c4cd5f7915b31b00963e06d9e6792',
-  keys: [['lock', 'string'], ['answer', 'string']],
+  keys: [['lock', 'hash'], ['answer', 'string']],
   args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['holders', 'string...']],
   replies: {
     ended: [['announced', 'integer'], ['readers', 'string...']],
@@ -2584,7 +2584,7 @@ export const readWriteLockHolders = defineScript<
 >({
   name: 'read-write-lock/holders',
   sha1: '4c3f26606e668ae16521e02446fb0d31e34e3b63',
-  keys: [['lock', 'string']],
+  keys: [['lock', 'hash']],
   args: [],
   replies: {
     free: [],
@@ -2622,7 +2622,7 @@ export const readWriteLockReadAcquire = defineScript<
 >({
   name: 'read-write-lock/read-acquire',
   sha1: '90662cd38ee54784f5e5a19cbfdb2d8f2f15500d',
-  keys: [['lock', 'string'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
   replies: {
     held: [],
@@ -2688,7 +2688,7 @@ export const readWriteLockGuardedReadAcquire = defineScript<
 >({
   name: 'read-write-lock/guarded-read-acquire',
   sha1: 'f0a8c25de3d4a2cab704d4fc3af764bf82597e71',
-  keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'string']],
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
   replies: {
     held: [],
@@ -2757,7 +2757,7 @@ export const readWriteLockReadEnter = defineScript<
 >({
   name: 'read-write-lock/read-enter',
   sha1: '8525e4763a642ad2e6feaca78edbf1dcab52f3c9',
-  keys: [['lock', 'string'], ['holds', 'string...']],
+  keys: [['lock', 'hash'], ['holds', 'string...']],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
     held: [],
@@ -2789,7 +2789,7 @@ export const readWriteLockReadLeave = defineScript<
 >({
   name: 'read-write-lock/read-leave',
   sha1: '27577230d642aded613b5ee3858487e98b06cadb',
-  keys: [['lock', 'string'], ['holds', 'string...']],
+  keys: [['lock', 'hash'], ['holds', 'string...']],
   args: [['owner', 'string'], ['count', 'integer']],
   replies: {
     held: [],
@@ -2820,7 +2820,7 @@ export const readWriteLockReadReclaim = defineScript<
 >({
   name: 'read-write-lock/read-reclaim',
   sha1: '9dad4b071a61153e21f4f3bebee0025e4797c3f9',
-  keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string'], ['holds', 'string...']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
     held: [],
@@ -2879,7 +2879,7 @@ export const readWriteLockReadRelease = defineScript<
 >({
   name: 'read-write-lock/read-release',
   sha1: '2818fab5ca7cce12f1c00376637fad8ad2555418',
-  keys: [['lock', 'string'], ['ended', 'string'], ['holds', 'string...']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     released: [['announced', 'integer'], ['readers', 'string...']],
@@ -2921,7 +2921,7 @@ export const readWriteLockReadRenew = defineScript<
 >({
   name: 'read-write-lock/read-renew',
   sha1: 'd9f8dd0958b94c23397a77ca09c840f65f3b58bd',
-  keys: [['places', 'string...']],
+  keys: [['places', 'any...']],
   args: [['holders', 'string...']],
   replies: {
     renewed: [['held', 'integer...']],
@@ -2960,7 +2960,7 @@ export const readWriteLockSteal = defineScript<
 >({
   name: 'read-write-lock/steal',
   sha1: '7e0a0306329e081b7791c1600259b17712cf1f8d',
-  keys: [['lock', 'string'], ['ended', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['robbed', 'string...']],
   replies: {
     held: [],
@@ -3007,7 +3007,7 @@ export const readWriteLockGuardedSteal = defineScript<
 >({
   name: 'read-write-lock/guarded-steal',
   sha1: 'de055a6d74a90c9e08a81ed437cf5b76ba5e387e',
-  keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string']],
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['robbed', 'string...']],
   replies: {
     held: [],
@@ -3058,7 +3058,7 @@ export const readWriteLockSweep = defineScript<
 >({
   name: 'read-write-lock/sweep',
   sha1: '1eb8f0b2ed5039a017c10287e28aeedd4661a6de',
-  keys: [['lock', 'string'], ['holds', 'string...']],
+  keys: [['lock', 'hash'], ['holds', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['readers', 'string...']],
   replies: {
     free: [['announced', 'integer']],
@@ -3121,7 +3121,7 @@ export const readWriteLockWriteAcquire = defineScript<
 >({
   name: 'read-write-lock/write-acquire',
   sha1: '3f385ca098109f7f25f26a146546def1af34e937',
-  keys: [['lock', 'string'], ['ended', 'string'], ['waiting', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
     held: [],
@@ -3168,7 +3168,7 @@ export const readWriteLockGuardedWriteAcquire = defineScript<
 >({
   name: 'read-write-lock/guarded-write-acquire',
   sha1: '447cd7da4373724e9a2eb25f0f42122612548b00',
-  keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string'], ['waiting', 'string']],
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
     held: [],
@@ -3219,7 +3219,7 @@ export const readWriteLockWriteReclaim = defineScript<
 >({
   name: 'read-write-lock/write-reclaim',
   sha1: 'c583c0ed69446feda2a6352bff5d7542725238a7',
-  keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
     held: [],
@@ -3262,7 +3262,7 @@ export const readWriteLockWriteRelease = defineScript<
 >({
   name: 'read-write-lock/write-release',
   sha1: 'b161b9934dcfb32b30ea35f748945df3ef3754ff',
-  keys: [['lock', 'string'], ['ended', 'string'], ['waiting', 'string']],
+  keys: [['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     released: [['announced', 'integer'], ['readers', 'string...']],

@@ -6,6 +6,7 @@
  */
 import type { Driver, ScriptArgument, ScriptReply } from '../drivers/driver.ts';
 import { CommandInDoubtError } from '../outcome.ts';
+import { isRefused, noteRefused, type UsedKey } from './refused.ts';
 
 /** `string?` may be nil; `...` is the tail of the reply, as an array. */
 type FieldType = 'integer' | 'string' | 'string?' | 'integer...' | 'string...';
@@ -16,6 +17,10 @@ type Fields = readonly (readonly [name: string, type: FieldType])[];
 type ParameterType = `${'string' | 'integer' | 'ms' | 'bytes'}${'' | '...'}`;
 type Parameters = readonly (readonly [name: string, type: ParameterType])[];
 
+/** The Redis type of a key, or any. */
+type KeyType = `${'any' | 'hash' | 'list' | 'set' | 'stream' | 'string' | 'zset'}${'' | '...'}`;
+type KeyParameters = readonly (readonly [name: string, type: KeyType])[];
+
 /** The generator's description of a script. */
 export interface ScriptDescriptor<Reply extends { status: string }> {
   /** Folder and file below `lua/`, as in `lock/acquire`. */
@@ -23,7 +28,7 @@ export interface ScriptDescriptor<Reply extends { status: string }> {
   readonly sha1: string;
   readonly source: string;
   /** In the order in which the script expects them. */
-  readonly keys: Parameters;
+  readonly keys: KeyParameters;
   readonly args: Parameters;
   /** The fields that follow each status word. */
   readonly replies: Readonly<Record<Reply['status'], Fields>>;
@@ -34,7 +39,10 @@ export interface ScriptDescriptor<Reply extends { status: string }> {
 }
 
 /** What runs scripts: a driver, or a connection of its own. */
-export type ScriptRunner = Pick<Driver, 'script'>;
+export interface ScriptRunner extends Pick<Driver, 'script'> {
+  /** What answers questions about a failure sooner; left out where the runner itself does. */
+  readonly inquirer?: Pick<Driver, 'script'>;
+}
 
 const DECIMAL = /^-?\d+$/;
 const LONGEST_QUOTED_REPLY = 200;
@@ -45,6 +53,7 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   readonly sha1: string;
   readonly source: string;
   readonly #keys: readonly Parameter[];
+  readonly #keyTypes: KeyParameters;
   readonly #args: readonly Parameter[];
   // A Map, because a word such as `constructor` would be found on any object.
   readonly #replies: ReadonlyMap<string, Fields>;
@@ -63,6 +72,7 @@ export class Script<Keys, Args, Reply extends { status: string }> {
     this.sha1 = descriptor.sha1;
     this.source = descriptor.source;
     this.#keys = descriptor.keys.map(parameterOf);
+    this.#keyTypes = descriptor.keys;
     this.#args = descriptor.args.map(parameterOf);
     this.#replies = new Map(Object.entries<Fields>(descriptor.replies));
     this.#nil = nil && ({ status: nil } as Reply);
@@ -79,10 +89,25 @@ export class Script<Keys, Args, Reply extends { status: string }> {
    */
   run(driver: ScriptRunner, keys: Keys, args: Args): Promise<Reply> {
     return this.#send(driver, 'evalsha', keys, args).then(this.#decode, (error: unknown) => {
-      if (!isNoScript(error)) throw error;
+      if (!isNoScript(error)) return this.#failed(driver, keys, error);
       // EVAL also caches the script, so this happens once per server.
-      return this.#send(driver, 'eval', keys, args).then(this.#decode);
+      const sent = this.#send(driver, 'eval', keys, args);
+      return sent.then(this.#decode, (reason: unknown) => this.#failed(driver, keys, reason));
     });
+  }
+
+  /** Rethrows the error, after a note about what the server refused. */
+  #failed(driver: ScriptRunner, keys: Keys, error: unknown): Promise<never> {
+    if (!isRefused(error)) throw error;
+    return noteRefused(driver, error, this.source, this.#usedKeys(keys as Values)).then(() => {
+      throw error;
+    });
+  }
+
+  #usedKeys(keys: Values): UsedKey[] {
+    return this.#keyTypes.flatMap(([name, type]) =>
+      [keys[name] ?? []].flat().map((key) => ({ key: String(key), type: type.replace('...', '') })),
+    );
   }
 
   #send(driver: ScriptRunner, name: 'eval' | 'evalsha', keys: Keys, args: Args): Promise<ScriptReply> {
@@ -149,7 +174,7 @@ interface Parameter {
 
 const ENCODERS: Readonly<Record<string, Encode>> = { integer, ms };
 
-function parameterOf([name, type]: Parameters[number]): Parameter {
+function parameterOf([name, type]: Parameters[number] | KeyParameters[number]): Parameter {
   return { name, isList: type.endsWith('...'), encode: ENCODERS[type.replace('...', '')] };
 }
 

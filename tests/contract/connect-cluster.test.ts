@@ -55,7 +55,10 @@ describe('connecting to a Cluster that is not available', () => {
     const error = await failure(open({ cluster: at([port]), password: 'secret' }));
     expect(error).toBeInstanceOf(DriverError);
     const place = `127.0.0.1:${port}`;
-    expect(error.message).toBe(`Cannot connect to the Cluster at ${place}: connect ECONNREFUSED ${place}`);
+    expect(error.message).toBe(
+      `Cannot connect to the Cluster at ${place}: connect ECONNREFUSED ${place}. ` +
+        'Check that the server runs, and that the client has its address',
+    );
     expect(classify(error)).toBe('transient');
   });
 

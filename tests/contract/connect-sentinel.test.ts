@@ -45,7 +45,7 @@ describe('connecting through Sentinels that cannot help', () => {
     expect(error).toBeInstanceOf(DriverError);
     expect(error.message).toBe(
       `Cannot connect to the primary "orders" through the Sentinels at 127.0.0.1:${one}, 127.0.0.1:${two}: ` +
-        `connect ECONNREFUSED 127.0.0.1:${one}`,
+        `connect ECONNREFUSED 127.0.0.1:${one}. Check that the server runs, and that the client has its address`,
     );
     expect(classify(error)).toBe('transient');
   });

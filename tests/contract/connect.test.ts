@@ -72,7 +72,10 @@ describe('opening a connection that is not available', () => {
     await once(closed, 'close');
     const error = await failure(open({ url: `redis://me:se%3Acret@127.0.0.1:${port}/2` }));
     expect(error).toBeInstanceOf(DriverError);
-    expect(error.message).toBe(`Cannot connect to 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}`);
+    expect(error.message).toBe(
+      `Cannot connect to 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}. ` +
+        'Check that the server runs, and that the client has its address',
+    );
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
     expect(classify(error)).toBe('transient');
   });

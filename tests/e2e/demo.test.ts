@@ -129,7 +129,9 @@ describe('the demo', () => {
     expect(run).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'holdfast demo: Cannot connect to 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1\n',
+      stderr:
+        'holdfast demo: Cannot connect to 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1. ' +
+        'Check that the server runs, and that the client has its address\n',
     });
   });
 });

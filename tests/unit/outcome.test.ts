@@ -36,6 +36,9 @@ function reply(text: string): Error {
 }
 
 const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+const NOT_A_LOCK =
+  'the key holds a value that is not a lock; holdfast did not change it. Use another name, or keep names apart: ' +
+  "mapName: (name) => 'locks:' + name, or the keyPrefix of your client";
 const OOM = "OOM command not allowed when used memory > 'maxmemory'.";
 
 const REPLIES: [Outcome, string][] = [
@@ -190,8 +193,8 @@ describe('toHoldfastError', () => {
   });
 
   it.each([
-    [since7(WRONGTYPE), 'the key holds a value that is not a lock; holdfast did not change it'],
-    [before7(WRONGTYPE), 'the key holds a value that is not a lock; holdfast did not change it'],
+    [since7(WRONGTYPE), NOT_A_LOCK],
+    [before7(WRONGTYPE), NOT_A_LOCK],
     [
       "NOPERM this user has no permissions to run the 'evalsha' command",
       "the server's access rules forbid the command: this user has no permissions to run the 'evalsha' command",
@@ -200,14 +203,21 @@ describe('toHoldfastError', () => {
       since7("ERR The user executing the script can't run this command or subcommand"),
       "the server's access rules forbid the command: The user executing the script can't run this command or subcommand",
     ],
-    ['NOAUTH Authentication required.', 'the server requires a password, and the client has none'],
+    [
+      'NOAUTH Authentication required.',
+      'the server requires a password, and the client has none. Give the client the username and password of its user',
+    ],
     [
       'WRONGPASS invalid username-password pair or user is disabled.',
-      "the server rejected the client's username and password",
+      "the server rejected the client's username and password. Correct the username and the password, or enable the " +
+        'user (ACL SETUSER <user> on)',
     ],
     [since7(OOM), 'the server is out of memory (maxmemory) and rejects writes'],
     [before7(`-${OOM}`), 'the server is out of memory (maxmemory) and rejects writes'],
-    ["READONLY You can't write against a read only replica.", 'the server is a read-only replica'],
+    [
+      "READONLY You can't write against a read only replica.",
+      'the server is a read-only replica. Connect to its primary, or through Sentinels: { sentinels, name }',
+    ],
     ['ERR unknown command', 'unknown command'],
     ['OURS says no', 'OURS says no'],
   ])('explains "%s"', (text, explanation) => {
@@ -221,11 +231,13 @@ describe('toHoldfastError', () => {
   it('says that a server cannot be reached, also if the error has no message', () => {
     const refused = systemError('ECONNREFUSED', 'connect');
     expect(toHoldfastError(refused, what).message).toBe(
-      'Could not acquire "orders": the server cannot be reached (connect ECONNREFUSED)',
+      'Could not acquire "orders": the server cannot be reached (connect ECONNREFUSED). Check that the server runs, and that ' +
+        'the client has its address',
     );
     const wordless = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(toHoldfastError(wordless, what).message).toBe(
-      'Could not acquire "orders": the server cannot be reached (ECONNREFUSED)',
+      'Could not acquire "orders": the server cannot be reached (ECONNREFUSED). Check that the server runs, and that the client ' +
+        'has its address',
     );
   });
 });

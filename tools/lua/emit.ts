@@ -95,8 +95,8 @@ export const ${exportName(name)} = defineScript<
 >({
   name: ${quote(name)},
   sha1: ${quote(sha1)},
-  keys: ${descriptionsOf(keys, () => 'string')},
-  args: ${descriptionsOf(args, ({ type }) => type)},
+  keys: ${descriptionsOf(keys)},
+  args: ${descriptionsOf(args)},
   replies: {
 ${replyList.join('')}  },
 ${bareReplies.join('')}  source: ${[...fragments.map((each) => fragmentName(each.name)), literal(own)].join(' + ')},
@@ -109,10 +109,8 @@ function literal(source: string): string {
 }
 
 /** The names in their positions, each with the way its value travels. */
-function descriptionsOf(parameters: readonly Parameter[], typeOf: (parameter: Parameter) => string): string {
-  const described = parameters.map((parameter) =>
-    pair(parameter.name, typeOf(parameter) + (parameter.variadic ? '...' : '')),
-  );
+function descriptionsOf(parameters: readonly Parameter[]): string {
+  const described = parameters.map(({ name, type, variadic }) => pair(name, type + (variadic ? '...' : '')));
   return `[${described.join(', ')}]`;
 }
 

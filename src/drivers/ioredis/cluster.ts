@@ -10,13 +10,16 @@ import { slotOf } from '../../slots.ts';
 import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
+  Condition,
   Connection,
   ConnectionEvents,
   Driver,
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
+import { rememberErrors } from '../last-error.ts';
 import { scanWith } from '../scan.ts';
+import { ioredisCondition } from './condition.ts';
 import {
   type IoredisClient,
   type IoredisSender,
@@ -67,6 +70,7 @@ class IoredisClusterDriver implements Driver {
   constructor(client: IoredisCluster, disconnectClient?: () => Promise<void>) {
     this.#client = client;
     this.#disconnectClient = disconnectClient;
+    rememberErrors(client, 'node error');
     this.#isQueueing = disconnectClient === undefined && client.options.enableOfflineQueue !== false;
     // Includes a prefix set in `redisOptions`.
     this.keyPrefix = String(client.options.keyPrefix ?? '');
@@ -113,6 +117,10 @@ class IoredisClusterDriver implements Driver {
       const client = await this.#primary(node);
       yield* scanWith(([name, ...args]) => send(client, name, args), pattern);
     }
+  }
+
+  condition(): Condition {
+    return ioredisCondition(this.#client, this.#disconnectClient !== undefined);
   }
 
   async close(): Promise<void> {

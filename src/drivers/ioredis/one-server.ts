@@ -6,7 +6,9 @@
  */
 import { OptionError } from '../../errors.ts';
 import type { Driver } from '../driver.ts';
+import { rememberErrors } from '../last-error.ts';
 import { OneServerDriver } from '../one-server.ts';
+import { ioredisCondition } from './condition.ts';
 import { type IoredisClient, openIoredisConnection, sendThrough } from './connection.ts';
 import { SentinelPrimary } from './sentinel.ts';
 
@@ -29,6 +31,7 @@ export function ioredisDriver(
       'This ioredis client connects to a replica (role: "slave"), but locks need the primary: use role: "master"',
     );
   }
+  rememberErrors(client);
   return new OneServerDriver({
     library: 'ioredis',
     writesOnce: true,
@@ -36,6 +39,7 @@ export function ioredisDriver(
     keyPrefix: String(keyPrefix ?? ''),
     send: sendThrough(client),
     open: (connectionStates, events) => openIoredisConnection(client, connectionStates, events),
+    condition: () => ioredisCondition(client, disconnectClient !== undefined),
     ...(disconnectClient && { close: disconnectClient }),
   });
 }

@@ -11,14 +11,17 @@ import { commandSettings, disconnect, reconnectDelayMs, shareMs } from '../conne
 import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
+  Condition,
   Connection,
   ConnectionEvents,
   ScriptArgument,
   ScriptReply,
   SwitchListener,
 } from '../driver.ts';
+import { rememberErrors } from '../last-error.ts';
 import type { OneServer } from '../one-server.ts';
 import { type Place, SentinelWatch } from '../sentinel-watch.ts';
+import { ioredisCondition } from './condition.ts';
 import { type IoredisClient, openIoredisConnection, send } from './connection.ts';
 
 export const SENTINEL_PORT = 26_379;
@@ -85,6 +88,7 @@ export class SentinelPrimary implements OneServer {
     this.#connectionName = connectionName;
     this.#options = model.options as unknown as SentinelOptions;
     this.#client = model;
+    rememberErrors(model);
     this.keyPrefix = String(model.options.keyPrefix ?? '');
   }
 
@@ -98,6 +102,10 @@ export class SentinelPrimary implements OneServer {
 
   onSwitched(listener: SwitchListener): void {
     this.#tellSwitched = listener;
+  }
+
+  condition(): Condition {
+    return ioredisCondition(this.#client, this.#client !== this.#model);
   }
 
   async send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
@@ -180,6 +188,7 @@ export class SentinelPrimary implements OneServer {
     });
     // ioredis prints errors that have no listener.
     client.on('error', () => {});
+    rememberErrors(client);
     if (!this.#isOurs) letEnd(client);
     return client;
   }

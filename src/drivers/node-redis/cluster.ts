@@ -10,13 +10,16 @@ import { slotOf } from '../../slots.ts';
 import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
+  Condition,
   Connection,
   ConnectionEvents,
   Driver,
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
+import { rememberErrors } from '../last-error.ts';
 import { scanWith } from '../scan.ts';
+import { nodeRedisCondition } from './condition.ts';
 import { droppable, type NodeRedisClient, openNodeRedisConnection, send } from './connection.ts';
 
 interface ClusterNode {
@@ -64,6 +67,7 @@ class NodeRedisClusterDriver implements Driver {
 
   constructor(cluster: NodeRedisCluster) {
     this.#cluster = cluster;
+    rememberErrors(cluster, 'node-error');
     this.keyPrefix = String(cluster._keyPrefix ?? '');
   }
 
@@ -117,6 +121,10 @@ class NodeRedisClusterDriver implements Driver {
       const client = await this.#cluster.nodeClient(this.#primaryAt(node));
       yield* scanWith((args) => send(client, args), pattern);
     }
+  }
+
+  condition(): Condition {
+    return nodeRedisCondition(this.#cluster);
   }
 
   async close(): Promise<void> {

@@ -5,8 +5,18 @@
  * Commands go through `sendCommand`, which adds no `keyPrefix`. Typed structurally, so that users do not need the
  * library's types. A closed client rejects with the library's own ClientClosedError.
  */
-import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener, Topology } from '../driver.ts';
+import type {
+  CallSignal,
+  Condition,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+  SwitchListener,
+  Topology,
+} from '../driver.ts';
+import { rememberErrors } from '../last-error.ts';
 import { OneServerDriver } from '../one-server.ts';
+import { nodeRedisCondition } from './condition.ts';
 import { type NodeRedisClient, openNodeRedisConnection, send, type Whereabouts } from './connection.ts';
 
 /** The user's connections to the server. */
@@ -14,6 +24,8 @@ export interface NodeRedisServer extends Whereabouts {
   readonly topology: Topology;
   readonly keyPrefix: string;
   send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply>;
+  /** See `Driver.condition`. */
+  condition(): Condition;
   /** Calls the listener when commands go to another server than before. */
   onSwitched?(listener: SwitchListener): void;
   /** Removes listeners from the user's client. */
@@ -38,26 +50,31 @@ export function driverOf(server: NodeRedisServer): Driver {
     send: (command, signal) => server.send(command, signal),
     open: (connectionStates, events) => openNodeRedisConnection(server, connectionStates, events),
     onSwitched: (listener) => server.onSwitched?.(listener),
+    condition: () => server.condition(),
     close: async () => server.close?.(),
   });
 }
 
 /** Makes a driver of a node-redis client. */
 export function nodeRedisDriver(client: NodeRedisClient): Driver {
+  rememberErrors(client);
   return driverOf({
     topology: 'standalone',
     keyPrefix: String(client.options?.keyPrefix ?? ''),
     send: (command, signal) => send(client, command, signal),
     find: async () => client,
+    condition: () => nodeRedisCondition(client),
   });
 }
 
 /** Makes a driver of a node-redis pool: each script uses a free client of the pool. */
 export function nodeRedisPoolDriver(pool: NodeRedisPool): Driver {
+  rememberErrors(pool);
   return driverOf({
     topology: 'standalone',
     keyPrefix: String(pool._keyPrefix ?? ''),
     send: (command, signal) => send(pool, command, signal),
     find: () => pool.execute(async (client) => client),
+    condition: () => nodeRedisCondition(pool),
   });
 }

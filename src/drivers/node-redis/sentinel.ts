@@ -6,7 +6,16 @@
  * second concurrent command back until none is pending. The library, which listens to a Sentinel, finds the primary and
  * reports a new one.
  */
-import type { CallSignal, Driver, ScriptArgument, ScriptReply, SwitchListener } from '../driver.ts';
+import type {
+  CallSignal,
+  Condition,
+  Driver,
+  ScriptArgument,
+  ScriptReply,
+  SwitchListener,
+} from '../driver.ts';
+import { rememberErrors } from '../last-error.ts';
+import { nodeRedisCondition } from './condition.ts';
 import { type NodeRedisClient, send } from './connection.ts';
 import { driverOf, type NodeRedisServer } from './one-server.ts';
 
@@ -44,6 +53,7 @@ class SentinelPrimary implements NodeRedisServer {
   constructor(sentinel: NodeRedisSentinel) {
     this.#sentinel = sentinel;
     this.keyPrefix = String(sentinel._keyPrefix ?? '');
+    rememberErrors(sentinel);
   }
 
   async send(args: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
@@ -68,6 +78,10 @@ class SentinelPrimary implements NodeRedisServer {
 
   onSwitched(listener: SwitchListener): void {
     this.#tellSwitched = listener;
+  }
+
+  condition(): Condition {
+    return nodeRedisCondition(this.#sentinel);
   }
 
   async close(): Promise<void> {

@@ -12,6 +12,7 @@ import { slotOf } from '../../slots.ts';
 import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
+  Condition,
   Connection,
   ConnectionEvents,
   Driver,
@@ -19,7 +20,7 @@ import type {
   ScriptReply,
 } from '../driver.ts';
 import { scanWith } from '../scan.ts';
-import { type GlideClient, type GlideRoute, send } from './command.ts';
+import { type GlideClient, type GlideRoute, glideCondition, send } from './command.ts';
 import {
   addressesOf,
   type GlideAddress,
@@ -96,6 +97,10 @@ class GlideClusterDriver implements Driver {
       const route: GlideRoute = { type: 'routeByAddress', host, port };
       yield* scanWith((args) => send(this.#client, args, route), pattern);
     }
+  }
+
+  condition(): Condition | undefined {
+    return glideCondition(this.#client);
   }
 
   async close(): Promise<void> {

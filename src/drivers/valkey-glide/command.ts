@@ -8,7 +8,7 @@
  */
 
 import { UnsentError } from '../../outcome.ts';
-import type { ScriptArgument, ScriptReply } from '../driver.ts';
+import type { Condition, ScriptArgument, ScriptReply } from '../driver.ts';
 
 /** The destination of a command in a Cluster. */
 export type GlideRoute =
@@ -38,6 +38,19 @@ export async function send(
   } catch (error) {
     throw inServerWords(error);
   }
+}
+
+/** GLIDE tells no state but that it was closed. */
+export function glideCondition(client: GlideClient): Condition | undefined {
+  if (Reflect.get(client, 'isClosed') !== true) return undefined;
+  return {
+    client: 'the Valkey GLIDE client',
+    state: 'isClosed: true',
+    isClosed: true,
+    isTls: false,
+    hasPassword: false,
+    lastError: undefined,
+  };
 }
 
 function asText(reply: RawReply): ScriptReply {

@@ -6,7 +6,7 @@
  */
 import type { Driver } from '../driver.ts';
 import { OneServerDriver } from '../one-server.ts';
-import { type GlideClient, send } from './command.ts';
+import { type GlideClient, glideCondition, send } from './command.ts';
 import { type GlideConfiguration, usableConfiguration } from './connection.ts';
 import { openToPrimary } from './primary.ts';
 
@@ -22,6 +22,7 @@ export function glideDriver(client: GlideClient, config: GlideConfiguration | un
     topology: 'standalone',
     keyPrefix: '',
     send: (command) => send(client, command),
+    condition: () => glideCondition(client),
     open: async (connectionStates, events) =>
       openToPrimary(usableConfiguration(config), connectionStates, events),
   });

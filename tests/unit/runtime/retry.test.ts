@@ -25,7 +25,7 @@ describe('retry', () => {
     const clock = new ManualClock();
     const answers = [reset(), unreachable(), 'released'];
     const asked = watchPromise(
-      retry(clock, 3_000, 'release "x"', async () => {
+      retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', async () => {
         const answer = answers.shift();
         if (answer instanceof Error) throw answer;
         return answer;
@@ -40,7 +40,7 @@ describe('retry', () => {
     const clock = new ManualClock();
     const error = refusal();
     const attempts = failing(error);
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', attempts.call));
     await clock.advance(0);
     expect(asked.error).toBeInstanceOf(DriverError);
     expect((asked.error as Error).cause).toBe(error);
@@ -52,7 +52,7 @@ describe('retry', () => {
   it('rejects a refusal after a lost reply at once too', async () => {
     const clock = new ManualClock();
     const attempts = failing(reset(), refusal());
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', attempts.call));
     await clock.advance(30);
     // The first attempt may have run, whatever the second was told.
     expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
@@ -63,7 +63,9 @@ describe('retry', () => {
   it('does not know the outcome when the budget ends with an attempt under way', async () => {
     const clock = new ManualClock();
     const attempts: Promise<never>[] = [Promise.reject(unreachable()), new Promise<never>(() => {})];
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', () => attempts.shift() as Promise<never>));
+    const asked = watchPromise(
+      retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', () => attempts.shift() as Promise<never>),
+    );
     await clock.advance(3_000);
     expect(attempts).toEqual([]);
     expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
@@ -75,7 +77,7 @@ describe('retry', () => {
   ])('does not repeat after a sleep of the machine that used up the budget: %s', async (_, error, kind) => {
     const clock = new ManualClock();
     const attempts = failing(error);
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', attempts.call));
     await clock.advance(0);
     clock.suspend(3_000);
     await clock.advance(1_000);
@@ -86,7 +88,9 @@ describe('retry', () => {
 
   it('settles at its budget, not before and not after', async () => {
     const clock = new ManualClock();
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', () => new Promise<never>(() => {})));
+    const asked = watchPromise(
+      retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', () => new Promise<never>(() => {})),
+    );
     await clock.advance(2_999);
     expect(asked.state).toBe('pending');
     await clock.advance(1);
@@ -97,7 +101,7 @@ describe('retry', () => {
   it('rejects with a DriverError if the call cannot have run', async () => {
     const clock = new ManualClock();
     const attempts = failing(unreachable());
-    const asked = watchPromise(retry(clock, 3_000, 'release "x"', attempts.call));
+    const asked = watchPromise(retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', attempts.call));
     await clock.advance(3_000);
     expect(asked.error).toBeInstanceOf(DriverError);
     expect(asked.error).not.toBeInstanceOf(OutcomeUnknownError);
@@ -111,7 +115,9 @@ describe('retry', () => {
     'rejects with an unknown outcome if the call may have run, at the %s time or ever',
     async (_which, errors) => {
       const clock = new ManualClock();
-      const asked = watchPromise(retry(clock, 3_000, 'release "x"', failing(...errors).call));
+      const asked = watchPromise(
+        retry({ clock, commandTimeoutMs: 3_000 }, 'release "x"', failing(...errors).call),
+      );
       await clock.advance(3_000);
       expect(asked.error).toBeInstanceOf(OutcomeUnknownError);
     },
@@ -122,7 +128,7 @@ describe('retry', () => {
     const late = defer<string>();
     let calls = 0;
     const asked = watchPromise(
-      retry(clock, 100, 'release "x"', () => {
+      retry({ clock, commandTimeoutMs: 100 }, 'release "x"', () => {
         calls += 1;
         return late.promise;
       }),
@@ -137,7 +143,7 @@ describe('retry', () => {
   it('pauses between attempts', async () => {
     const clock = new ManualClock();
     const attempts = failing(unreachable());
-    void retry(clock, 60_000, 'x', attempts.call).catch(() => {});
+    void retry({ clock, commandTimeoutMs: 60_000 }, 'x', attempts.call).catch(() => {});
     await clock.advance(60_000);
     // A pause is at most half a second, and at least a quarter once it has grown.
     expect(attempts.calls).toBeGreaterThanOrEqual(120);

@@ -131,7 +131,7 @@ export const simpleLockTakeAll = defineScript<
 >({
   name: 'simple-lock/take-all',
   sha1: '${sha1}',
-  keys: [['lock', 'string'], ['others', 'string...']],
+  keys: [['lock', 'hash'], ['others', 'any...']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['start', 'integer'], ['payload', 'bytes'], ['counts', 'integer...']],
   replies: {
     held: [],
