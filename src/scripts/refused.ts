@@ -39,7 +39,7 @@ export function isRefused(error: unknown): boolean {
 export async function noteRefused(
   runner: ScriptRunner,
   error: unknown,
-  source: string,
+  { name, source }: { readonly name: string; readonly source: string },
   used: readonly UsedKey[],
 ): Promise<void> {
   const { message } = error as Error;
@@ -52,11 +52,16 @@ export async function noteRefused(
   const other = await findOther(runner, used.slice(0, MOST_KEYS));
   if (other !== undefined) {
     const { key, holds, type } = other;
-    note(error, strangeValue(key, `a ${holds}, where a ${type} is needed`));
+    note(error, strangeValue(key, `a ${holds} instead of a ${type}: it is not a ${kindOf(name)}`));
   } else if (main !== undefined) {
     const found = message.startsWith('ERR') ? STRANGE.exec(message)?.[1] : undefined;
-    note(error, strangeValue(main.key, found));
+    note(error, strangeValue(main.key, found ?? `a value that is not a ${kindOf(name)}`));
   }
+}
+
+/** What the script is for, by its folder: the last word of `fair-lock/acquire`, for example. */
+function kindOf(script: string): string {
+  return /(lock|semaphore|latch|limiter|register)\//.exec(script)?.[1] ?? 'lock';
 }
 
 /** The key that holds another type than the script expects; undefined if there is none, or the server does not say. */

@@ -99,7 +99,7 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   /** Rethrows the error, after a note about what the server refused. */
   #failed(driver: ScriptRunner, keys: Keys, error: unknown): Promise<never> {
     if (!isRefused(error)) throw error;
-    return noteRefused(driver, error, this.source, this.#usedKeys(keys as Values)).then(() => {
+    return noteRefused(driver, error, this, this.#usedKeys(keys as Values)).then(() => {
       throw error;
     });
   }

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/explain.ts';
 import { isRefused, noteRefused } from '../../../src/scripts/refused.ts';
 
-const SOURCE = "local lock = KEYS[1]\nredis.call('HSET', lock, 1, 1)\nreturn redis.pcall('GET', lock)\n";
+const source = "local lock = KEYS[1]\nredis.call('HSET', lock, 1, 1)\nreturn redis.pcall('GET', lock)\n";
+const SCRIPT = { name: 'fair-lock/acquire', source };
 const KEYS = [
   { key: 'orders', type: 'hash' },
   { key: 'redisson_unlock_latch:{orders}:c:1', type: 'string' },
@@ -18,7 +19,7 @@ function holding(types: Record<string, string>) {
 async function said(message: string, used = KEYS, types: Record<string, string> = {}): Promise<string> {
   const error = new Error(message);
   expect(isRefused(error)).toBe(true);
-  await noteRefused(holding(types), error, SOURCE, used);
+  await noteRefused(holding(types), error, SCRIPT, used);
   return explain(error, 'NOPERM', false);
 }
 
@@ -73,14 +74,15 @@ describe('a value of another type', () => {
   it('is found under any key of the script', async () => {
     const types = { orders: 'hash', 'redisson_unlock_latch:{orders}:c:1': 'list' };
     expect(await said(WRONGTYPE, KEYS, types)).toContain(
-      'the key "redisson_unlock_latch:{orders}:c:1" holds a list, where a string is needed; holdfast did not change it',
+      'the key "redisson_unlock_latch:{orders}:c:1" holds a list instead of a string: it is not a lock; ' +
+        'holdfast did not change it',
     );
   });
 
   it('is spoken of in general where the server does not tell the type', async () => {
     const error = new Error(WRONGTYPE);
     const script = async () => Promise.reject(new Error('NOPERM'));
-    await noteRefused({ script }, error, SOURCE, KEYS);
+    await noteRefused({ script }, error, SCRIPT, KEYS);
     expect(explain(error, 'WRONGTYPE', false)).toContain('the key "orders" holds a value that is not a lock');
   });
 });
