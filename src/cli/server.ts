@@ -3,8 +3,8 @@
  * `bench`.
  */
 import { SystemClock } from '../clock.ts';
+import { withCallTimeout } from '../drivers/call-timeout.ts';
 import { openDriver } from '../drivers/connect.ts';
-import { withDeadline } from '../drivers/deadline.ts';
 import type { Driver, ScriptReply } from '../drivers/driver.ts';
 import { checkTarget } from '../options/target.ts';
 import { type ConnectionFlags, targetOf } from './connection.ts';
@@ -25,7 +25,7 @@ export class Server implements AsyncDisposable {
     if (where.kind === 'embedded') throw new UsageError('Expected the address of a server');
     const { commandTimeout: commandTimeoutMs = DEFAULT_TIMEOUT_MS } = flags;
     const driver = await openDriver(where, { commandTimeoutMs, connectionName: 'holdfast:cli' });
-    return new Server(withDeadline(driver, new SystemClock(), commandTimeoutMs));
+    return new Server(withCallTimeout(driver, new SystemClock(), commandTimeoutMs));
   }
 
   /** Sends a command to the primary that has the key. */

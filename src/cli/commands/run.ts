@@ -3,7 +3,7 @@
  */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { deadlineOf } from '../../runtime/lease.ts';
+import { deadlineOf } from '../../runtime/lease-deadline.ts';
 import { acting } from '../acting.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { addExamples } from '../examples.ts';

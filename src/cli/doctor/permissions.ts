@@ -6,11 +6,11 @@ import { randomUUID } from 'node:crypto';
 import type { Connection } from '../../drivers/driver.ts';
 import {
   clientRecordKey,
-  endedKey,
   fairQueueKey,
   fairSeenKey,
   lockChannel,
   permitTimeoutKey,
+  tombstoneKey,
 } from '../../keys.ts';
 import { messageOf } from '../failure.ts';
 import type { Server } from '../server.ts';
@@ -107,7 +107,7 @@ function derivedKeys({ prefix, name }: Trial): (readonly [pattern: string, key: 
   return [
     [`~${prefix}*`, name],
     [`~redisson_*:{${prefix}*`, fairQueueKey(name)],
-    [`~redisson_*:{${prefix}*`, endedKey(name, id)],
+    [`~redisson_*:{${prefix}*`, tombstoneKey(name, id)],
     [`~holdfast_*:{${prefix}*`, fairSeenKey(name)],
     [`~{${prefix}*`, permitTimeoutKey(name)],
     ['~holdfast_client*', clientRecordKey(id)],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planRetreat, stepAt } from '../../../../src/cli/run/retreat.ts';
-import { deadlineOf } from '../../../../src/runtime/lease.ts';
+import { deadlineOf } from '../../../../src/runtime/lease-deadline.ts';
 
 describe('planRetreat', () => {
   it('gives five seconds where the lease has room, and less in a short one', () => {
