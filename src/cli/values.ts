@@ -32,6 +32,12 @@ export function patience(text: string): number {
   return text === 'forever' ? Number.POSITIVE_INFINITY : duration(text);
 }
 
+/** The name of a lock or synchronizer. */
+export function primitiveName(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('Expected a name that is not empty.');
+}
+
 /** A whole number of at least 1. */
 export function count(text: string): number {
   const number = Number(text);

@@ -10,6 +10,7 @@ import { EXIT } from '../exit-codes.ts';
 import { named } from '../names.ts';
 import { printJson, printLines } from '../output.ts';
 import { details } from '../render/details.ts';
+import { primitiveName } from '../values.ts';
 
 interface InspectFlags extends ConnectionFlags {
   readonly as?: InspectOptions['as'];
@@ -30,7 +31,7 @@ export function defineInspect(program: Command): void {
   const command = program
     .command('inspect')
     .description('Shows one lock or synchronizer: holders, leases, waiters in order, permits, the last token')
-    .argument('<name>', 'the name, without the key prefix')
+    .argument('<name>', 'the name, without the key prefix', primitiveName)
     .addOption(new Option('--as <kind>', 'what a whole number is: Redis cannot tell').choices(kinds))
     .option('--json', 'one description');
   addConnectionOptions(command);

@@ -15,7 +15,7 @@ import { OnceMarker } from '../run/once.ts';
 import { planRetreat } from '../run/retreat.ts';
 import { type RunPlan, runCommand } from '../run/run-command.ts';
 import { Server } from '../server.ts';
-import { count, duration, patience, positiveDuration, replicaWish } from '../values.ts';
+import { count, duration, patience, positiveDuration, primitiveName, replicaWish } from '../values.ts';
 import { showWarnings } from '../warnings.ts';
 
 interface RunFlags extends ConnectionFlags {
@@ -106,7 +106,7 @@ export function defineRun(program: Command): void {
   const command = program
     .command('run')
     .description('Runs a command while holding a lock, and ends it if the lock is lost')
-    .argument('<name>', 'the name of the lock')
+    .argument('<name>', 'the name of the lock', primitiveName)
     .argument('[command...]', 'the command and its arguments, after --')
     .option(
       '--wait <time>',

@@ -17,6 +17,7 @@ import { UsageError } from '../failure.ts';
 import { printJson } from '../output.ts';
 import { details } from '../render/details.ts';
 import { printable } from '../render/printable.ts';
+import { primitiveName } from '../values.ts';
 
 interface UnlockFlags extends ConnectionFlags {
   readonly force?: true;
@@ -76,7 +77,7 @@ export function defineUnlock(program: Command): void {
   const command = program
     .command('unlock')
     .description('Frees a lock or permit from one holder, after asking')
-    .argument('<name>', 'the name, without the key prefix')
+    .argument('<name>', 'the name, without the key prefix', primitiveName)
     .option('--force', 'required: the holder is not asked, and may still be at work')
     .option('--owner <owner>', 'which holder, or which permit id, where there are several')
     .option('--yes', 'do not ask; required without a terminal')

@@ -13,8 +13,8 @@ export function describeCommandLine(interop: Interop): void {
   if (interop.topology.isCluster) return;
   const env = () => ({ HOLDFAST_URL: String(interop.place.nodeTarget) });
 
-  describe('the command line beside Java', WITHIN, () => {
-    it("run waits for Java's lock, and Java for the command", async () => {
+  describe('the command line beside Java', () => {
+    it("run waits for Java's lock, and Java for the command", WITHIN, async () => {
       const name = randomName('interop');
       const theirs = javaLock(interop.java, 'lock', name);
       await theirs.lock();
@@ -39,7 +39,7 @@ export function describeCommandLine(interop: Interop): void {
       await theirs.unlock();
     });
 
-    it("shows and frees Java's hold, and Java learns of it", async () => {
+    it("shows and frees Java's hold, and Java learns of it", WITHIN, async () => {
       const name = randomName('interop');
       const theirs = javaLock(interop.java, 'lock', name);
       await theirs.lock();
