@@ -4,7 +4,7 @@
  * Match on `code`, or with `instanceof`, which also recognises errors made by another copy of the
  * package in the same process: a brand is compared, not the prototype. `cause` keeps the original error.
  */
-import { isBranded } from './copies.ts';
+import { isBranded } from './package-copies.ts';
 
 const BRAND = Symbol.for('holdfast.error');
 

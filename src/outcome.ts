@@ -5,10 +5,11 @@
  * that it never sent the command. "Not executed" is said only when it is certain; anything unrecognised
  * is unknown. The runtime decides what to do about it.
  */
-import { isBranded } from './copies.ts';
+
 import type { Driver } from './drivers/driver.ts';
 import { DriverError, HoldfastError, OutcomeUnknownError, ReplicationError } from './errors.ts';
 import { causeIn, explain, explainCondition, noteFailure, noteOn, textOf, withoutLogin } from './explain.ts';
+import { isBranded } from './package-copies.ts';
 
 /**
  * - `transient`: certainly not executed; the same command may succeed soon

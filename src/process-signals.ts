@@ -2,8 +2,8 @@
  * Closes clients when the process is asked to end, and then lets it end.
  */
 import { constants } from 'node:os';
-import { sharedByCopies } from './copies.ts';
 import type { CloseOptions } from './options/client-options.ts';
+import { sharedByCopies } from './package-copies.ts';
 
 type Close = (options?: CloseOptions) => Promise<void>;
 

@@ -28,7 +28,7 @@ function compile(folder: string): void {
   execFileSync(process.execPath, args, { stdio: 'inherit' });
 }
 
-/** CommonJS knows the path of a file where ES modules know its URL; `src/programs.ts` takes both. */
+/** CommonJS knows the path of a file where ES modules know its URL; `src/child-programs.ts` takes both. */
 const pathForUrl: Plugin = {
   name: 'path-for-url',
   resolveImportMeta: (property) => (property === 'url' ? '__filename' : null),

@@ -3,7 +3,7 @@
  * The command line: `holdfast <command>`. `program.ts` has the commands.
  */
 import { createRequire } from 'node:module';
-import { fail } from './acting.ts';
+import { fail } from './command-action.ts';
 import { createProgram } from './program.ts';
 import { tellWarnings } from './warnings.ts';
 

@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { programArguments } from '../programs.ts';
+import { programArguments } from '../child-programs.ts';
 import type { ChildReport } from './child.ts';
 import { LOOPBACK } from './free-port.ts';
 import { waitForPing } from './ping.ts';

@@ -4,9 +4,10 @@
  * The kinds differ in the commands they send, which their `LockProtocol` defines. The runtime handles waiting,
  * renewal and loss. This class turns the user's call into an acquisition by an owner.
  */
-import { isBranded } from '../copies.ts';
+
 import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
+import { isBranded } from '../package-copies.ts';
 import { isOwner, Owner, Section } from '../runtime/owner.ts';
 import { FREE_MS, type LockProtocol, type LockState, NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';

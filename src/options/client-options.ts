@@ -1,5 +1,6 @@
 /**
- * The options of a client and its locks, as users write them. `checks.ts` checks them.
+ * The options of a client and its locks, as users write them: `checks.ts` checks them, `settings.ts` has the defaults,
+ * and `wiring.ts` hands them on.
  */
 
 /** How a client behaves. Every option has a default. */

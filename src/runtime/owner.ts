@@ -9,7 +9,7 @@
  * lock would let both in. Code that outlives its section no longer runs as its owner.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isBranded } from '../copies.ts';
+import { isBranded } from '../package-copies.ts';
 import { LocalMutex } from './local-mutex.ts';
 import type { Tenure } from './tenure.ts';
 

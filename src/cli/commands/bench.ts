@@ -3,9 +3,9 @@
  * libraries; this measures a server of the user.
  */
 import type { Command } from 'commander';
-import { acting } from '../acting.ts';
 import { measureAll } from '../bench/measure.ts';
 import { signsOfUse } from '../bench/production.ts';
+import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect, targetOf } from '../connection.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT } from '../exit-codes.ts';

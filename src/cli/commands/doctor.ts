@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect, targetOf } from '../connection.ts';
 import type { Check } from '../doctor/check.ts';
 import { checkFitness } from '../doctor/fitness.ts';

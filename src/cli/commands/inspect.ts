@@ -3,7 +3,7 @@
  */
 import { type Command, Option } from 'commander';
 import type { InspectOptions } from '../../inspect/description.ts';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -2,7 +2,7 @@
  * `holdfast ls`: every lock and synchronizer whose name matches, with its holder.
  */
 import type { Command } from 'commander';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT } from '../exit-codes.ts';

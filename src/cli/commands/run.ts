@@ -4,7 +4,7 @@
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { deadlineOf } from '../../runtime/lease-deadline.ts';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT } from '../exit-codes.ts';

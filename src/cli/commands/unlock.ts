@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import type { Description } from '../../inspect/description.ts';
 import { freeHolder } from '../../inspect/free-holder.ts';
 import { holdersOf, permitsOf } from '../../inspect/reading.ts';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { assertConfirmable, confirm } from '../confirm.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { addExamples } from '../examples.ts';

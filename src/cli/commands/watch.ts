@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Holdfast } from '../../client.ts';
 import type { Description } from '../../inspect/description.ts';
 import { holdersOf, leaseLeftMs } from '../../inspect/reading.ts';
-import { acting } from '../acting.ts';
+import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -2,7 +2,7 @@
  * The parent's side of a worker process: orders, reports, freezing and killing.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { programArguments } from '../../programs.ts';
+import { programArguments } from '../../child-programs.ts';
 import type { Order, Report } from './orders.ts';
 
 type Kind = Report['is'];
