@@ -11,9 +11,9 @@ import { SharedLooks } from './counters/shared-look.ts';
 import { withCallTimeout } from './drivers/call-timeout.ts';
 import type { Driver } from './drivers/driver.ts';
 import type { Report } from './events.ts';
-import { ClientRecords, clientOf } from './inspect/client-records.ts';
+import { ClientRecords } from './inspect/client-records.ts';
 import { Inspector } from './inspect/inspector.ts';
-import { OwnRecord } from './inspect/own-record.ts';
+import { type DatedHold, OwnRecord } from './inspect/own-record.ts';
 import type { LockContext } from './locks/lock-context.ts';
 import { renewReads } from './locks/read-protocol.ts';
 import type { ReadWriteRenewals } from './locks/read-write-lock.ts';
@@ -114,7 +114,15 @@ export class Wiring {
       },
     });
     this.driver = withCallTimeout(driver, clock, commandTimeoutMs, this.preflight, connectionName);
-    this.ownRecord = new OwnRecord({ id, label, driver: this.driver, clock, watchdogMs, report });
+    this.ownRecord = new OwnRecord({
+      id,
+      label,
+      driver: this.driver,
+      clock,
+      watchdogMs,
+      report,
+      holds: () => this.#datedHolds(),
+    });
     this.runtime = new Runtime({
       driver: this.driver,
       clock,
@@ -176,7 +184,7 @@ export class Wiring {
       numbers: new OwnerNumbers(id),
       answerRetention: new AnswerRetention(clock, this.#unguarded),
     };
-    const labelOf = async (owner: string) => (await records.read([owner])).get(clientOf(owner) ?? '')?.label;
+    const labelOf = async (owner: string) => (await records.read([owner])).owner(owner).client?.label;
     this.context = { ...shared, clientId: id, sections: new Sections(), labelOf };
     this.synchronizers = {
       ...shared,
@@ -203,6 +211,15 @@ export class Wiring {
     checkGrace(this.runtime.watchdogMs, this.guard.graceMs);
     this.preflight.expectGuard();
     return this.#guarded;
+  }
+
+  /** What this client holds, the oldest first, with times by the wall clock, for people. */
+  *#datedHolds(): Iterable<DatedHold> {
+    const { tenures, leaseClock } = this.runtime;
+    const wallOffsetMs = Date.now() - leaseClock.now();
+    for (const { protocol, owner, beganAt } of tenures) {
+      yield [protocol.key, owner, Math.round(beganAt + wallOffsetMs)];
+    }
   }
 
   async #countReplicas(key: string): Promise<number | null> {

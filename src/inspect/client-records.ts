@@ -5,6 +5,7 @@ import { clientRecordKey } from '../keys.ts';
 import { inspectClients } from '../scripts/generated.ts';
 import type { ScriptRunner } from '../scripts/script.ts';
 import type { ClientRecord, OwnerInfo } from './description.ts';
+import type { DatedHold } from './own-record.ts';
 
 const CLIENT_OF_OWNER = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):\d/;
 
@@ -16,13 +17,29 @@ export function clientOf(owner: string): string | null {
   return CLIENT_OF_OWNER.exec(owner)?.[1] ?? null;
 }
 
-/** What is known of clients, by their ids. */
-export type KnownClients = ReadonlyMap<string, ClientRecord>;
+/** What is known of clients. */
+export class KnownClients {
+  readonly #records = new Map<string, ClientRecord>();
+  readonly #since = new Map<string, Date>();
 
-/** An owner field with what is known of its client. */
-export function ownerInfo(owner: string, known: KnownClients): OwnerInfo {
-  const clientId = clientOf(owner);
-  return { owner, clientId, client: known.get(clientId ?? '') ?? null };
+  add(id: string, record: ClientRecord, held: readonly DatedHold[] = []): void {
+    this.#records.set(id, record);
+    for (const [key, owner, sinceMs] of held) {
+      // A client speaks for itself only.
+      if (clientOf(owner) === id) this.#since.set(`${owner} ${key}`, new Date(sinceMs));
+    }
+  }
+
+  /** An owner field with what is known of its client. */
+  owner(owner: string): OwnerInfo {
+    const clientId = clientOf(owner);
+    return { owner, clientId, client: this.#records.get(clientId ?? '') ?? null };
+  }
+
+  /** Since when the owner holds the key, as its client says. */
+  heldSince(key: string, owner: string): Date | null {
+    return this.#since.get(`${owner} ${key}`) ?? null;
+  }
 }
 
 export class ClientRecords {
@@ -50,7 +67,8 @@ export class ClientRecords {
       const together = bySlot.get(slot) ?? new Set();
       bySlot.set(slot, together.add(id));
     }
-    const known = new Map<string, ClientRecord>([this.#own]);
+    const known = new KnownClients();
+    known.add(...this.#own);
     const calls: Promise<void>[] = [];
     for (const together of bySlot.values()) {
       const ids = [...together];
@@ -61,23 +79,31 @@ export class ClientRecords {
     return known;
   }
 
-  async #readInto(known: Map<string, ClientRecord>, ids: readonly string[]): Promise<void> {
+  async #readInto(known: KnownClients, ids: readonly string[]): Promise<void> {
     const { records } = await inspectClients.run(this.#driver, { clients: ids.map(clientRecordKey) }, {});
     for (const [i, id] of ids.entries()) {
-      const record = parsed(records[i] ?? '');
-      if (record !== null) known.set(id, record);
+      const found = parsed(records[i] ?? '');
+      if (found !== null) known.add(id, found.record, found.held);
     }
   }
 }
 
 /** Null for anything that is not a record: a later version may write others. */
-function parsed(text: string): ClientRecord | null {
+function parsed(text: string): { record: ClientRecord; held: DatedHold[] } | null {
   try {
-    const { label, host, pid, since } = JSON.parse(text);
+    const { label, host, pid, since, held } = JSON.parse(text);
     const isRecord =
       [label, host, since].every((field) => typeof field === 'string') && Number.isInteger(pid);
-    return isRecord ? { label, host, pid, since: new Date(since) } : null;
+    if (!isRecord) return null;
+    const dated = Array.isArray(held) ? held.filter(isDatedHold) : [];
+    return { record: { label, host, pid, since: new Date(since) }, held: dated };
   } catch {
     return null;
   }
+}
+
+function isDatedHold(value: unknown): value is DatedHold {
+  if (!Array.isArray(value)) return false;
+  const [key, owner, sinceMs] = value;
+  return typeof key === 'string' && typeof owner === 'string' && Number.isFinite(sinceMs);
 }

@@ -21,7 +21,7 @@ import {
   rateLimiterAvailablePermits,
   rateLimiterGetConfig,
 } from '../scripts/generated.ts';
-import { type KnownClients, ownerInfo } from './client-records.ts';
+import type { KnownClients } from './client-records.ts';
 import type { Description, HolderInfo, InspectOptions, PermitInfo } from './description.ts';
 
 /** A key as the server described it. */
@@ -72,7 +72,7 @@ export class Describer {
           key,
           kind: 'fair',
           holders: this.#holders(key, held, known),
-          waiters: waiters.map((waiter) => ownerInfo(waiter, known)),
+          waiters: waiters.map((waiter) => known.owner(waiter)),
         }));
       }
       case 'fenced': {
@@ -181,8 +181,8 @@ export class Describer {
   }
 
   #holder(key: string, [owner, holdCount, remainingMs]: Held, known: KnownClients): HolderInfo {
-    const heldSince = this.#heldSince(key, owner);
-    return { ...ownerInfo(owner, known), holdCount, remainingMs: publicMs(remainingMs), heldSince };
+    const heldSince = this.#heldSince(key, owner) ?? known.heldSince(key, owner);
+    return { ...known.owner(owner), holdCount, remainingMs: publicMs(remainingMs), heldSince };
   }
 }
 

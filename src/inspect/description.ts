@@ -28,7 +28,10 @@ export interface HolderInfo extends OwnerInfo {
   readonly holdCount: number;
   /** What is left of its lease; `Infinity` without an expiry, 0 for a reader that no longer counts. */
   readonly remainingMs: number;
-  /** When this client got the lock; null for holds of other clients, because Redis does not keep that. */
+  /**
+   * When the owner got the lock. For a hold of another client of holdfast: as that client says, by its clock, once the
+   * hold has lasted for a third of its client's `watchdogMs`; null before, and for clients of Redisson.
+   */
   readonly heldSince: Date | null;
 }
 

@@ -4,7 +4,7 @@
 import type { Driver } from '../drivers/driver.ts';
 import { rateValueKey, sharesOneSlot } from '../keys.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type ClientRecords, clientOf } from './client-records.ts';
+import { type ClientRecords, clientOf, KnownClients } from './client-records.ts';
 import { Describer, type HeldSince, type Sight } from './describe.ts';
 import type { Description, InspectOptions, ListOptions } from './description.ts';
 
@@ -34,10 +34,11 @@ export class Inspector {
   async list(pattern: string, { counters = false }: ListOptions): Promise<Description[]> {
     const describer = new Describer(this.#driver, this.#heldSince());
     const found = new Map<string, Sight>();
+    const nobody = new KnownClients();
     const look = async (keys: readonly string[]) => {
       const sights = await Promise.all(keys.map((key) => describer.look(key)));
       for (const [i, sight] of sights.entries()) {
-        if (isListed(sight.describe(new Map()), counters)) found.set(keys[i] as string, sight);
+        if (isListed(sight.describe(nobody), counters)) found.set(keys[i] as string, sight);
       }
     };
     let slice: string[] = [];

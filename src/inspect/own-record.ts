@@ -3,6 +3,8 @@
  *
  * Written in the background when the client holds something, and kept alive while it does; no call waits for it. Owner
  * fields carry the client's id, so one record serves all its holds, and the keys of locks stay as Redisson knows them.
+ * A record that is written again also says since when the client has its oldest holds: those are the ones that people
+ * ask about.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../clock.ts';
@@ -19,6 +21,16 @@ const SHORTEST_PERIOD_MS = 1_000;
 /** The record outlives its client by two missed periods. */
 const KEPT_PERIODS = 3;
 
+/** The most holds in one record, and the longest key: it stays a few kilobytes. */
+const MOST_HOLDS = 100;
+const LONGEST_KEY = 200;
+
+/** A younger hold is not worth a word: it is likely to be over before a person reads of it. */
+const YOUNGEST_MS = 1_000;
+
+/** A hold, and when the client got it, by its wall clock. */
+export type DatedHold = readonly [key: string, owner: string, sinceMs: number];
+
 export interface OwnRecordSettings {
   readonly id: string;
   readonly label: string;
@@ -26,6 +38,8 @@ export interface OwnRecordSettings {
   readonly clock: Clock;
   readonly watchdogMs: number;
   readonly report: Report;
+  /** The holds of this client, the oldest first. */
+  holds?(): Iterable<DatedHold>;
 }
 
 export class OwnRecord {
@@ -51,7 +65,7 @@ export class OwnRecord {
     this.#isWritten = true;
     const keepMs = Math.min(KEPT_PERIODS * this.#periodMs, Number.MAX_SAFE_INTEGER);
     clientRecordWrite
-      .run(this.#settings.driver, { client: this.#key }, { record: JSON.stringify(this.record), keepMs })
+      .run(this.#settings.driver, { client: this.#key }, { record: this.#text(), keepMs })
       .catch((error: unknown) => this.#failed(error));
   }
 
@@ -62,6 +76,16 @@ export class OwnRecord {
     this.#isWritten = false;
     // A record that cannot be removed expires.
     await clientRecordRemove.run(this.#settings.driver, { client: this.#key }, {}).catch(() => undefined);
+  }
+
+  #text(): string {
+    const held: DatedHold[] = [];
+    const before = Date.now() - YOUNGEST_MS;
+    for (const hold of this.#settings.holds?.() ?? []) {
+      if (held.length === MOST_HOLDS || hold[2] > before) break;
+      if (hold[0].length <= LONGEST_KEY) held.push(hold);
+    }
+    return JSON.stringify(held.length === 0 ? this.record : { ...this.record, held });
   }
 
   /** The next period tries again, unless the server forbids it. */

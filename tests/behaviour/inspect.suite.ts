@@ -52,6 +52,23 @@ describeThrough('inspection', (context) => {
       });
     });
 
+    it('tells since when another client has what it has held for a while', async () => {
+      const [ours, theirs] = [await context.client(), await context.client({ watchdogMs: 1_500 })];
+      const name = randomName();
+      const before = Date.now();
+      await theirs.getLock(name).lock();
+      const after = Date.now();
+      await eventually(
+        async () => {
+          const [seen] = ofKind(await ours.inspect(name), 'lock').holders;
+          const since = seen.heldSince?.getTime() ?? 0;
+          expect(since).toBeGreaterThanOrEqual(before - 5);
+          expect(since).toBeLessThanOrEqual(after + 5);
+        },
+        { withinMs: 15_000, everyMs: 50 },
+      );
+    });
+
     it('names the waiters of a fair lock in order, also those of Java', async () => {
       const client = await context.client();
       const raw = await context.raw();

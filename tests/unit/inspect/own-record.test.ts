@@ -2,13 +2,17 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { ScriptArgument, ScriptReply } from '../../../src/drivers/driver.ts';
-import { OwnRecord } from '../../../src/inspect/own-record.ts';
+import { type DatedHold, OwnRecord } from '../../../src/inspect/own-record.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { Reports } from '../support/bench.ts';
 
 const ID = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455';
 
-function setUp(answer: (command: readonly ScriptArgument[]) => Promise<ScriptReply>, watchdogMs = 30_000) {
+function setUp(
+  answer: (command: readonly ScriptArgument[]) => Promise<ScriptReply>,
+  watchdogMs = 30_000,
+  held: readonly DatedHold[] = [],
+) {
   const clock = new ManualClock();
   const reports = new Reports();
   const sent: (readonly ScriptArgument[])[] = [];
@@ -18,13 +22,38 @@ function setUp(answer: (command: readonly ScriptArgument[]) => Promise<ScriptRep
       return answer(command);
     },
   };
-  const settings = { id: ID, label: 'billing', driver, clock, watchdogMs, report: reports.report };
+  const settings = {
+    id: ID,
+    label: 'billing',
+    driver,
+    clock,
+    watchdogMs,
+    report: reports.report,
+    holds: () => held,
+  };
   return { clock, reports, sent, own: new OwnRecord(settings) };
 }
 
 const written = async () => ['written'];
 
 describe('the record of a client', () => {
+  it('says since when the client has its oldest holds', async () => {
+    const old = Date.now() - 60_000;
+    const holds = Array.from({ length: 150 }, (_, i) => [`k${i}`, `${ID}:${i}`, old] as const);
+    const young = ['young', `${ID}:200`, Date.now() + 60_000] as const;
+    const { sent, own } = setUp(written, 30_000, [
+      ['x'.repeat(201), `${ID}:201`, old],
+      ...holds.slice(0, 99),
+      young,
+    ]);
+    own.keep();
+    const { held } = JSON.parse(String(sent[0]?.[4]));
+    expect(held).toEqual(holds.slice(0, 99));
+    const many = setUp(written, 30_000, holds);
+    many.own.keep();
+    expect(JSON.parse(String(many.sent[0]?.[4])).held).toHaveLength(100);
+  });
+
   it('is written at once, then every third of the lease, for three times that', async () => {
     const { clock, sent, own } = setUp(written);
     own.keep();
