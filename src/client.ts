@@ -210,12 +210,17 @@ export class Holdfast extends ObservedClient implements AsyncDisposable {
     if (drained !== undefined) await drained;
     this.#forgetSignals?.();
     this.wiring.preflight.close();
-    // Sent before the connection closes, but the releases must not wait for it.
-    const flushed = this.wiring.synchronizers.answerRetention.flush();
-    const forgotten = this.wiring.ownRecord.forget();
+    // Sent before the connection closes, but the releases must not wait for it. A server that does not know these scripts
+    // yet takes two round trips, so they count among what the runtime waits for.
+    const { backgroundRetry } = this.wiring.runtime;
+    backgroundRetry.began();
+    const lastCalls = Promise.all([
+      this.wiring.synchronizers.answerRetention.flush(),
+      this.wiring.ownRecord.forget(),
+    ]).finally(() => backgroundRetry.ended());
     this.wiring.context.sections.close();
     await this.wiring.runtime.close();
-    await Promise.all([flushed, forgotten]);
+    await lastCalls;
     await this.#whenClosed?.();
   }
 }

@@ -132,6 +132,7 @@ const FAILOVERS = [
   'demoted-primary',
   'failover',
   'fair-lock-grace',
+  'label-failover',
   'passed-failover',
   'replica-acks',
   'replica-wishes',
