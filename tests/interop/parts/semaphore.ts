@@ -41,6 +41,31 @@ export function describeSemaphore(interop: Interop): void {
       expect(await givingUp((waitMs) => node.tryAcquire(1, { waitMs }))).toBe(false);
     });
 
+    it('one that Node creates, Java counts; one that Java created keeps its number', async () => {
+      const name = makeName();
+      const created = interop.node.getSemaphore(name, { permits: 3 });
+      expect(await theirs(name).available()).toBe(0);
+      expect(await created.tryAcquire()).toBe(true);
+      expect(await theirs(name).available()).toBe(2);
+      expect(await theirs(name).trySetPermits(9)).toBe(false);
+      expect(await theirs(name).tryAcquire(2)).toBe(true);
+      expect(await created.tryAcquire()).toBe(false);
+      await theirs(name).release(2);
+      await created.release();
+      expect([await theirs(name).available(), await created.availablePermits()]).toEqual([3, 3]);
+
+      const other = makeName();
+      expect(await theirs(other).trySetPermits(2)).toBe(true);
+      const met = await interop.openNode();
+      const differs = new Promise((resolve) => met.on('warning', ({ code }) => resolve(code)));
+      const kept = met.getSemaphore(other, { permits: 5 });
+      expect(await kept.tryAcquire()).toBe(true);
+      expect(await differs).toBe('HOLDFAST_PERMITS_DIFFER');
+      expect(await theirs(other).available()).toBe(1);
+      await kept.release();
+      expect(await theirs(other).available()).toBe(2);
+    });
+
     it("Java's release wakes Node", () =>
       expectWokenByMessage(async () => {
         const name = makeName();
