@@ -2,9 +2,10 @@
  * Recognises clients of versions that are too old, so that the refusal can name the version and the one that is needed.
  *
  * No client tells its version. Each is judged by what only the old versions have, so that a future version is never
- * taken for one of them. The ranges of package.json do not refuse anything: they would make an installation fail for
+ * taken for one of them. An old iovalkey has nothing that ioredis 5 has not: its package tells. The ranges of package.json do not refuse anything: they would make an installation fail for
  * a project that uses an old client for other work.
  */
+import { createRequire } from 'node:module';
 
 interface OldVersion {
   readonly version: string;
@@ -22,6 +23,33 @@ function hasOption(client: object, name: string): boolean {
   return typeof options === 'object' && options !== null && name in options;
 }
 
+/**
+ * Whether a class of this client comes from iovalkey before 0.3. Node.js keeps the modules that it has loaded; in a
+ * bundle there are none to ask, and the client is taken.
+ */
+function isOldIovalkey(client: object): boolean {
+  // Any absolute path will do: the cache is one for the whole process.
+  const { cache } = createRequire(process.execPath);
+  const entries = Object.keys(cache ?? {}).filter((file) =>
+    /iovalkey[^/\\]*[/\\]built[/\\]index\.js$/.test(file),
+  );
+  return entries.some((file) => {
+    const exported = cache[file]?.exports as { Redis?: unknown; Cluster?: unknown } | undefined;
+    const isIts = classesOf(client).some((one) => one === exported?.Redis || one === exported?.Cluster);
+    if (!isIts) return false;
+    const { name, version } = createRequire(file)('../package.json') as { name: string; version: string };
+    return name === 'iovalkey' && /^0\.[012]\./.test(version);
+  });
+}
+
+function classesOf(client: object): unknown[] {
+  const classes: unknown[] = [];
+  for (let proto = Object.getPrototypeOf(client); proto !== null; proto = Object.getPrototypeOf(proto)) {
+    classes.push(proto.constructor);
+  }
+  return classes;
+}
+
 const OLD_VERSIONS: readonly OldVersion[] = [
   {
     version: 'ioredis 4 or older',
@@ -31,6 +59,11 @@ const OLD_VERSIONS: readonly OldVersion[] = [
       has(client, 'sendCommand', 'callBuffer') &&
       hasOption(client, 'showFriendlyErrorStack') &&
       !has(client, 'createScanStream'),
+  },
+  {
+    version: 'iovalkey before 0.3',
+    needed: 'iovalkey 0.3',
+    isIt: (client) => has(client, 'sendCommand', 'callBuffer') && isOldIovalkey(client),
   },
   {
     version: 'node-redis (redis) 4',

@@ -145,8 +145,10 @@ describe.concurrent('a project', { timeout: PROJECT_MS }, () => {
     const glide = refused('Valkey GLIDE before 2.3', '@valkey/valkey-glide 2.3');
     const lines = stdout.trimEnd().split('\n');
     expect(lines.slice(0, -1)).toEqual([
-      '["PONG","PONG","PONG"]',
+      '["PONG","PONG","PONG","PONG"]',
       refused('ioredis 4 or older', 'ioredis 5'),
+      refused('iovalkey before 0.3', 'iovalkey 0.3'),
+      refused('iovalkey before 0.3', 'iovalkey 0.3'),
       refused('node-redis (redis) 4', 'redis 5'),
       glide,
       glide,

@@ -1,6 +1,7 @@
 import { GlideClient } from '@valkey/valkey-glide';
 import { Holdfast } from 'holdfast';
 import Redis from 'ioredis';
+import { Cluster, Redis as Valkey } from 'iovalkey';
 import { createClient } from 'redis';
 
 const { REDIS_URL, LOCK_NAME } = process.env;
@@ -15,14 +16,21 @@ function refusal(client) {
 }
 
 const ioredis = new Redis(REDIS_URL);
+const iovalkey = new Valkey(REDIS_URL);
+class Derived extends Cluster {}
+const cluster = new Derived([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
 const redis = await createClient({ url: REDIS_URL }).connect();
 const { hostname, port } = new URL(REDIS_URL);
 const config = { addresses: [{ host: hostname, port: Number(port) }] };
 const glide = await GlideClient.createClient(config);
 // The old clients go on with their work.
-console.log(JSON.stringify([await ioredis.ping(), await redis.ping(), await glide.ping()]));
-for (const client of [ioredis, redis, glide, { client: glide, config }]) console.log(refusal(client));
+console.log(JSON.stringify(await Promise.all([ioredis, iovalkey, redis, glide].map((each) => each.ping()))));
+for (const client of [ioredis, iovalkey, cluster, redis, glide, { client: glide, config }]) {
+  console.log(refusal(client));
+}
 ioredis.disconnect();
+iovalkey.disconnect();
+cluster.disconnect();
 await redis.quit();
 glide.close();
 
