@@ -24,7 +24,7 @@ function hasOption(client: object, name: string): boolean {
 }
 
 /**
- * Whether a class of this client comes from iovalkey before 0.3. Node.js keeps the modules that it has loaded; in a
+ * Whether the class of this client comes from iovalkey before 0.3. Node.js keeps the modules that it has loaded; in a
  * bundle there are none to ask, and the client is taken.
  */
 function isOldIovalkey(client: object): boolean {
@@ -34,20 +34,12 @@ function isOldIovalkey(client: object): boolean {
     /iovalkey[^/\\]*[/\\]built[/\\]index\.js$/.test(file),
   );
   return entries.some((file) => {
-    const exported = cache[file]?.exports as { Redis?: unknown; Cluster?: unknown } | undefined;
-    const isIts = classesOf(client).some((one) => one === exported?.Redis || one === exported?.Cluster);
+    const { Redis, Cluster } = (cache[file]?.exports ?? {}) as Record<string, unknown>;
+    const isIts = [Redis, Cluster].some((one) => typeof one === 'function' && client instanceof one);
     if (!isIts) return false;
     const { name, version } = createRequire(file)('../package.json') as { name: string; version: string };
     return name === 'iovalkey' && /^0\.[012]\./.test(version);
   });
-}
-
-function classesOf(client: object): unknown[] {
-  const classes: unknown[] = [];
-  for (let proto = Object.getPrototypeOf(client); proto !== null; proto = Object.getPrototypeOf(proto)) {
-    classes.push(proto.constructor);
-  }
-  return classes;
 }
 
 const OLD_VERSIONS: readonly OldVersion[] = [
