@@ -44,7 +44,9 @@ const HUNG_UP =
 /** The text of an error without its code and its place in our script, which do not help users. */
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const text = error.message.replace(SCRIPT_PLACE, '').replace(/^-?(?:ERR|NOPERM) /, '');
+  const text = error.message
+    .replace(SCRIPT_PLACE, '')
+    .replace(/^-?(?:ERR|NOPERM) (?:ACL failure in script: )?/, '');
   if (text !== '') return text;
   // A name with several addresses, none of which answers.
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(textOf).join(', ');
@@ -56,7 +58,7 @@ export function note(error: unknown, text: string, cause?: Error): void {
   if (error instanceof Error) NOTES.set(error, { text, cause });
 }
 
-/** What is known of an error that is no reply of the server; undefined if nothing is beyond its text. */
+/** The note on an error; undefined where there is none. */
 export function noteOn(error: unknown): Note | undefined {
   return error instanceof Error ? NOTES.get(error) : undefined;
 }

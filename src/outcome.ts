@@ -75,6 +75,9 @@ const UNSENT = /^(?:Cannot find node |Timeout waiting for a client(?: |$))/;
 /** The classes of error replies; if a bundler has renamed them, only the known codes above count. */
 const REPLY_CLASSES: ReadonlySet<string> = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError']);
 
+/** How servers word that a script may not run a command: until version 7.0, and from version 7.2 on. */
+const FORBIDDEN_TO_SCRIPT = /the user executing the script can't|^-?ERR ACL failure in script: /i;
+
 /** Before version 7, Redis appended the error of a command called by a script to its own. */
 const CALLED_BY_SCRIPT = /@user_script: ?\d+: -?([A-Z]{2,}) /;
 
@@ -90,7 +93,7 @@ export function serverCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = /^-?([A-Z][A-Z0-9]*)(?: |$)/.exec(error.message)?.[1];
   if (code === 'ERR') {
-    if (/the user executing the script can't/i.test(error.message)) return 'NOPERM';
+    if (FORBIDDEN_TO_SCRIPT.test(error.message)) return 'NOPERM';
     const inner = CALLED_BY_SCRIPT.exec(error.message)?.[1];
     return inner !== undefined && isKnown(inner) ? inner : code;
   }

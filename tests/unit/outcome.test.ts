@@ -204,6 +204,10 @@ describe('toHoldfastError', () => {
       "the server's access rules forbid the command: The user executing the script can't run this command or subcommand",
     ],
     [
+      since7("ERR ACL failure in script: User app has no permissions to run the 'hset' command"),
+      "the server's access rules forbid the command: User app has no permissions to run the 'hset' command",
+    ],
+    [
       'NOAUTH Authentication required.',
       'the server requires a password, and the client has none. Give the client the username and password of its user',
     ],

@@ -29,7 +29,7 @@ describe('a missing permission', () => {
     ["NOPERM this user has no permissions to run the 'eval' command or its subcommand", '+evalsha +eval'],
     ["NOPERM User app has no permissions to run the 'evalsha' command", '+evalsha +eval'],
     [`ERR The user executing the script can't run this command or subcommand ${PLACE}`, '+hset'],
-    [`NOPERM ACL failure in script: User app has no permissions to run the 'hset' command ${PLACE}`, '+hset'],
+    [`ERR ACL failure in script: User app has no permissions to run the 'hset' command ${PLACE}`, '+hset'],
     [
       `ERR Error running script (call to f_${'a'.repeat(40)}): @user_script:3: @user_script: 3: The user executing the script can't run this command or subcommand`,
       '+get',
