@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 
 const CACHE = join(import.meta.dirname, '../../.cache/children');
@@ -22,6 +23,8 @@ export function bundled(program: string): string {
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // Sources that look for files beside them look in the same package.
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(program).href) },
     write: false,
   }).outputFiles;
   if (output === undefined) throw new Error(`esbuild made nothing of ${program}`);

@@ -130,7 +130,7 @@ describe('compiled to JavaScript', () => {
       rewriteRelativeImportExtensions: true,
     };
     const embedded = (await readdir(join(source, 'embedded'))).map((file) => `embedded/${file}`);
-    for (const file of ['programs.ts', ...embedded]) {
+    for (const file of ['child-programs.ts', ...embedded]) {
       const text = await readFile(join(source, file), 'utf8');
       const { outputText } = ts.transpileModule(text, { compilerOptions, fileName: file });
       await writeFile(join(built, file.replace(/ts$/, 'js')), outputText);

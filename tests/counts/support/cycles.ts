@@ -47,11 +47,11 @@ function difference(after: Figures, before: Figures): Figures {
   );
 }
 
-/** What a cycle cost in the middle of all rounds, to one decimal: what does not happen in every tenth cycle is chance. */
+/** What a cycle cost in the middle of all rounds, as a whole number: what happens in few of the cycles is chance. */
 function typical(title: string, rounds: readonly Figures[]): number {
   const totals = rounds.map((round) => round[title] ?? 0).sort((a, b) => a - b);
   const middle = totals[(ROUNDS - 1) / 2] as number;
-  return Math.round((middle / CYCLES) * 10) / 10;
+  return Math.round(middle / CYCLES);
 }
 
 async function repeat(scene: Scene, times: number, meter?: Meter): Promise<Figures> {
