@@ -198,6 +198,12 @@ const DEMO = 'e2e/demo.test.ts';
 /** What would be published, in the projects of users. */
 const OF_USERS = 'e2e/projects.test.ts';
 
+/** Commands of the command line that a change seldom breaks. */
+const LONG_COMMANDS = ['bench', 'doctor', 'run-lost', 'unlock', 'watch'].map((file) => `e2e/${file}.test.ts`);
+
+/** Programs of the docs that run in several processes. */
+const LONG_EXAMPLES = ['one-leader', 'two-terminals'].map((file) => `examples/${file}.test.ts`);
+
 export const PROJECTS: readonly Project[] = [
   { name: 'unit', tier: 'unit', files: ['unit/**/*.test.ts'] },
   { name: 'lua', tier: 'default', files: LUA },
@@ -209,8 +215,15 @@ export const PROJECTS: readonly Project[] = [
   { name: 'model-checking', tier: 'all', files: ['model-checking/*.test.ts'] },
   { name: 'model', tier: 'default', files: ['model/*.test.ts'], provide: { modelRuns: 'few' } },
   { name: 'model:thorough', tier: 'all', files: ['model/*.test.ts'], provide: { modelRuns: 'many' } },
-  { name: 'docs', tier: 'default', files: ['examples/*.test.ts', 'interop/*.test.ts'] },
-  { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'], except: [DEMO, OF_USERS] },
+  {
+    name: 'docs',
+    tier: 'default',
+    files: ['examples/*.test.ts', 'interop/*.test.ts'],
+    except: LONG_EXAMPLES,
+  },
+  { name: 'docs:long', tier: 'all', files: LONG_EXAMPLES },
+  { name: 'e2e', tier: 'default', files: ['e2e/*.test.ts'], except: [DEMO, OF_USERS, ...LONG_COMMANDS] },
+  { name: 'e2e:long', tier: 'all', files: LONG_COMMANDS },
   { name: 'e2e:demo', tier: 'all', files: [DEMO] },
   { name: 'e2e:projects', tier: 'all', files: [OF_USERS] },
   { name: 'site', tier: 'all', files: ['site/*.test.ts'], setup: ['tests/site/support/setup.ts'] },

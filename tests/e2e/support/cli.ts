@@ -1,17 +1,16 @@
 /** Runs the command line from source as a person would, in pipes. */
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { bundled } from '../../harness/bundled.ts';
 
-const bin = fileURLToPath(new URL('../../../src/cli/bin.ts', import.meta.url));
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+const BIN = fileURLToPath(new URL('../../../src/cli/bin.ts', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
 /** The program and its arguments, for whatever starts it. */
 export function cliCommand(args: readonly string[]): string[] {
-  return [process.execPath, '--import', tsx, bin, ...args];
+  return [process.execPath, bundled(BIN), ...args];
 }
 
 /** The environment of the tests without what would lead the command line elsewhere. */
