@@ -6,7 +6,7 @@
  */
 
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
-import { assertInTime, type Grant } from '../runtime/lifetime.ts';
+import { assertInTime, type Grant } from '../runtime/lease-deadline.ts';
 import { UNKNOWN_MS, type Waiting } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';

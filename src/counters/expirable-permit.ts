@@ -7,7 +7,7 @@
 import { LeaseLostError, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
-import type { Entry, Grant } from '../runtime/lifetime.ts';
+import type { Entry, Grant } from '../runtime/lease-deadline.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Tenure } from '../runtime/tenure.ts';

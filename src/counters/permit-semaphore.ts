@@ -6,7 +6,7 @@
  */
 import { AcquireTimeoutError, NotHeldError, OptionError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
-import type { Grant } from '../runtime/lifetime.ts';
+import type { Grant } from '../runtime/lease-deadline.ts';
 import { NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import {
   permitSemaphoreGetLease,

@@ -8,7 +8,7 @@
 import type { CancelTimer } from '../clock.ts';
 import { type LeaseLostError, type LossReason, NotHeldError } from '../errors.ts';
 import { checkLeaseMs } from '../options/checks.ts';
-import type { Entry } from '../runtime/lifetime.ts';
+import type { Entry } from '../runtime/lease-deadline.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 

@@ -3,7 +3,7 @@
  */
 import { DriverError } from '../errors.ts';
 import { Acquisition } from '../runtime/acquire.ts';
-import { assertInTime } from '../runtime/lifetime.ts';
+import { assertInTime } from '../runtime/lease-deadline.ts';
 import type { Owner } from '../runtime/owner.ts';
 import type { AcquireAnswer, LockProtocol, Waiting } from '../runtime/protocol.ts';
 import { Tenure } from '../runtime/tenure.ts';

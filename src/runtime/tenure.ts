@@ -8,7 +8,7 @@
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
 import { InOrder } from './in-order.ts';
-import { type Entry, type Grant, Lifetime } from './lifetime.ts';
+import { type Entry, type Grant, Lifetime } from './lease-deadline.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { type Ending, release } from './release.ts';
 import { retry } from './retry.ts';

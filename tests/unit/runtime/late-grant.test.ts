@@ -1,8 +1,7 @@
 /** Grants that come too late, and leases that may stand on the server though nobody relies on them. */
 import { describe, expect, it } from 'vitest';
 import { LeaseLostError } from '../../../src/errors.ts';
-import { deadlineOf } from '../../../src/runtime/lease-deadline.ts';
-import { assertInTime } from '../../../src/runtime/lifetime.ts';
+import { assertInTime, deadlineOf } from '../../../src/runtime/lease-deadline.ts';
 import type { TenureProtocol } from '../../../src/runtime/protocol.ts';
 import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from '../support/bench.ts';
 import { reset, watchPromise } from '../support/deferred.ts';

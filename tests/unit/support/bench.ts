@@ -1,7 +1,7 @@
 /** A runtime on a manual clock, with protocols and entries that a test drives by hand. */
 import type { LeaseLostError } from '../../../src/errors.ts';
 import type { ClientEvents, Report, WarningCode } from '../../../src/events.ts';
-import type { Entry } from '../../../src/runtime/lifetime.ts';
+import type { Entry } from '../../../src/runtime/lease-deadline.ts';
 import type { AcquireAnswer, LockProtocol, Renew, Waiting } from '../../../src/runtime/protocol.ts';
 import { type PassOn, Runtime } from '../../../src/runtime/runtime.ts';
 import { Tenure } from '../../../src/runtime/tenure.ts';
