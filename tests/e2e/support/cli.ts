@@ -16,7 +16,7 @@ export function cliCommand(args: readonly string[]): string[] {
 /** The environment of the tests without what would lead the command line elsewhere. */
 export function cliEnvironment(env: Environment): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(?:HOLDFAST_|REDIS_URL$|NO_COLOR$|FORCE_COLOR$|NODE_OPTIONS$)/.test(name),
+    ([name]) => !/^(?:HOLDFAST_|REDIS_URL$|NO_COLOR$|FORCE_COLOR$|NODE_OPTIONS$|CI$)/.test(name),
   );
   return { ...(Object.fromEntries(inherited) as Record<string, string>), ...env };
 }
