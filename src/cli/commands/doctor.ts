@@ -61,7 +61,7 @@ async function examine(flags: DoctorFlags): Promise<Check[]> {
   await using client = await connect(flags);
   await using other = await connect(flags);
   const { keyPrefix = '', namePrefix } = flags;
-  // Nobody uses such a name: the trial of permissions writes and deletes its key.
+  // No lock of a user has such a name: the trial of permissions writes and deletes its key.
   const name = namePrefix + randomUUID();
   await using server = await Server.connect(flags);
   return [

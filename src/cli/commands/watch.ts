@@ -101,6 +101,7 @@ async function watchLive(client: Holdfast, view: View): Promise<number> {
     ) {
       try {
         const looking = look(client, view);
+        // The await below handles a failure. If the person ends it first, closing the client rejects this promise.
         looking.catch(() => undefined);
         await Promise.race([looking, ended]);
         if (exitCode !== undefined) break;

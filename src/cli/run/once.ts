@@ -38,7 +38,7 @@ export class OnceMarker {
     }
   }
 
-  /** @param keepMs for how long; left out: for ever */
+  /** @param keepMs how long the marker lasts; without it, the marker does not expire */
   async write(record: OnceRecord, keepMs?: number): Promise<void> {
     const expiry = keepMs === undefined ? [] : ['PX', String(keepMs)];
     await this.#server.command(this.#key, 'SET', this.#key, JSON.stringify(record), ...expiry);
