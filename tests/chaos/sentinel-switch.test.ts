@@ -2,7 +2,7 @@
  * Sentinels make another server the primary on request, and the old primary goes on taking writes for many seconds:
  * every client follows within a second of the Sentinels' word, as fast as its library lets it.
  */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type ClientOptions, type Hold, Holdfast } from '../../src/index.ts';
 import { lockChannel } from '../../src/keys.ts';
 import type { TestServer } from '../../src/testing/index.ts';
@@ -46,6 +46,13 @@ async function expectLocksAt(client: Holdfast, there: TestServer, notThere: Test
   const hold = await take(client.getLock(randomName('switched')));
   expect(await there.command('EXISTS', hold.name)).toBe(1);
   expect(await notThere.command('EXISTS', hold.name)).toBe(0);
+}
+
+/** The client no longer asks that server for locks. */
+async function expectNoLocksAt(client: Holdfast, server: TestServer): Promise<void> {
+  const name = randomName('left');
+  await expect(client.getLock(name).tryLock()).rejects.toThrow();
+  expect(await server.command('EXISTS', name)).toBe(0);
 }
 
 /** The hold was given a whole lease on that server since the switch was asked for. */
@@ -168,6 +175,33 @@ describeWithProcess('Sentinels switch to another primary while the old one takes
         eventually(() => expectRenewedAt(change, hold), { withinMs: 2_000 }),
       ]);
       await expectInOffice(primary);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'node-redis asks a Sentinel that does not answer: its locks leave the old primary all the same',
+    async () => {
+      const { watched, primary } = await stage();
+      const { createSentinel } = await import('redis');
+      const [first, second] = watched.sentinels as [TestServer, TestServer];
+      // The library asks one Sentinel after the other.
+      const proxy = await ownProxy(second);
+      const sentinelRootNodes = [proxy, first].map(({ port }) => ({ host: first.host, port }));
+      const redis = createSentinel({ name: watched.name, sentinelRootNodes });
+      redis.on('error', () => {});
+      onTestFinished(() => redis.destroy());
+      await redis.connect();
+      await using client = Holdfast.from(redis, { ...PLAIN, commandTimeoutMs: 300 });
+      await take(client.getLock(randomName('held')));
+      await whenAcknowledging(primary, 1);
+      proxy.blackhole();
+      const { promoted } = await switchPrimary(watched);
+      await eventually(() => expectNoLocksAt(client, primary), SECOND);
+      expect(redis.getMasterNode()).toMatchObject({ port: primary.port });
+      await expectInOffice(primary);
+      await proxy.heal();
+      await eventually(() => expectLocksAt(client, promoted, primary), { withinMs: 10_000 });
     },
     TEST_MS,
   );

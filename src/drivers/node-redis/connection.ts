@@ -18,6 +18,7 @@ export interface NodeRedisClient {
   duplicate(overrides?: object): NodeRedisClient;
   connect(): Promise<unknown>;
   destroy(): void;
+  unref(): void;
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
   sSubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
@@ -61,11 +62,16 @@ export function send(
   return client.sendCommand(command, OURS) as Promise<ScriptReply>;
 }
 
-/** Opens a dedicated connection. */
+/**
+ * Opens a dedicated connection.
+ *
+ * @param letsEnd whether the process may exit while the connection is open
+ */
 export async function openNodeRedisConnection(
   whereabouts: Whereabouts,
   connectionStates: ConnectionStates,
   events: ConnectionEvents,
+  { letsEnd = false } = {},
 ): Promise<Connection> {
   let drop = () => {};
   const connectionState = connectionStates.add(() => drop(), events.onDown.bind(events));
@@ -78,6 +84,7 @@ export async function openNodeRedisConnection(
     duplicate.on('sharded-channel-moved', () =>
       connectionState.fail(new Error('The slot of a channel moved to another node')),
     );
+    if (letsEnd) duplicate.unref();
     const connecting = duplicate.connect();
     // A node-redis client that is destroyed while it connects finishes connecting and can then no longer be destroyed:
     // its socket would stay open forever.

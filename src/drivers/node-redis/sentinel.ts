@@ -3,9 +3,14 @@
  *
  * The library hides its settings but lends its client for the primary, and the driver sends commands directly on that
  * client. The library would repeat commands when the connection breaks, though they may have run, and would hold a
- * second concurrent command back until none is pending. The library, which listens to a Sentinel, finds the primary and
- * reports a new one.
+ * second concurrent command back until none is pending.
+ *
+ * The library finds the primary and reports a new one, but may do so seconds after the other clients have left the old
+ * primary, which still grants locks. The driver therefore runs its own watch. After a switch it sends nothing to the
+ * old primary, discards its answers, and has the library look for the new one.
  */
+import { UnsentError } from '../../outcome.ts';
+import { ConnectionStates } from '../connection-state.ts';
 import type {
   CallSignal,
   Condition,
@@ -15,9 +20,11 @@ import type {
   SwitchListener,
 } from '../driver.ts';
 import { rememberErrors } from '../last-error.ts';
+import { type Place, SentinelWatch } from '../sentinel-watch.ts';
 import { nodeRedisCondition } from './condition.ts';
-import { type NodeRedisClient, send } from './connection.ts';
+import { type NodeRedisClient, openNodeRedisConnection, send } from './connection.ts';
 import { driverOf, type NodeRedisServer } from './one-server.ts';
+import { placeIn, sentinelOptions, settingsOf } from './sentinel-settings.ts';
 
 /** The used members of a client made by `createSentinel`. */
 export interface NodeRedisSentinel {
@@ -26,6 +33,10 @@ export interface NodeRedisSentinel {
   readonly _keyPrefix?: ScriptArgument | undefined;
   /** Lends the client for the primary; looks the primary up again when `use` fails with READONLY. */
   _execute<T>(isReadonly: boolean, use: (client: NodeRedisClient) => Promise<T>): Promise<T>;
+  /** The client itself, where this object is a proxy of it. */
+  readonly _self: unknown;
+  /** From version 6. */
+  duplicate?(): unknown;
   on(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
   off(event: 'topology-change', listener: (change: TopologyChange) => void): unknown;
 }
@@ -37,13 +48,25 @@ interface TopologyChange {
 /** A replica refuses writes. Before version 7, a script error has its own text before that of the replica. */
 const READ_ONLY = /^READONLY |: -READONLY /;
 
+/** The server that a client is for. */
+function addressOf({ options }: NodeRedisClient): string {
+  const { host, port } = Object(options?.socket);
+  return `${host}:${port}`;
+}
+
 class SentinelPrimary implements NodeRedisServer {
   readonly topology = 'sentinel';
   readonly keyPrefix: string;
   readonly #sentinel: NodeRedisSentinel;
   #client: NodeRedisClient | undefined;
   #looking: Promise<NodeRedisClient> | undefined;
+  /** The connections to Sentinels. */
+  readonly #connectionStates = new ConnectionStates();
   #isWatched = false;
+  /** Starts with the first call; undefined where the library does not show its settings. */
+  #watching: SentinelWatch | undefined;
+  /** The address of the primary that the Sentinels replaced, while the library still names it. */
+  #replaced: string | undefined;
   #tellSwitched: SwitchListener = () => {};
   /** The library has just dropped its clients for the old primary, and is connecting to the new one. */
   readonly #onChange = ({ type }: TopologyChange) => {
@@ -59,7 +82,7 @@ class SentinelPrimary implements NodeRedisServer {
   async send(args: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
     const client = await this.find();
     try {
-      return await send(client, args, signal);
+      return this.#ofPresent(client, await send(client, args, signal));
     } catch (error) {
       if (!(error instanceof Error && READ_ONLY.test(error.message))) throw error;
       return send(await this.#look(client), args, signal);
@@ -67,13 +90,18 @@ class SentinelPrimary implements NodeRedisServer {
   }
 
   async find(): Promise<NodeRedisClient> {
-    if (!this.#isWatched) this.#sentinel.on('topology-change', this.#onChange);
-    this.#isWatched = true;
+    if (!this.#isWatched) this.#watch();
     if (!this.#sentinel.isOpen) throw new Error('The client is closed');
     // After a failed connect, version 5 would search forever and block the event loop.
     if (this.#client === undefined && !this.#sentinel.isReady) throw new Error('The client is offline');
-    // The client is not connected, so the primary may be changing: the library looks it up, and waits for it.
-    return this.#client?.isReady === true ? this.#client : this.#look();
+    const client = this.#client;
+    if (client?.isReady === true && !this.#isReplaced(client)) return client;
+    // The client is not connected, or its server is no longer the primary: the library looks the primary up.
+    const found = await this.#look(client !== undefined && this.#isReplaced(client) ? client : undefined);
+    if (this.#isReplaced(found))
+      throw new UnsentError('The Sentinels replaced the primary, and node-redis still names it');
+    this.#replaced = undefined;
+    return found;
   }
 
   onSwitched(listener: SwitchListener): void {
@@ -86,6 +114,46 @@ class SentinelPrimary implements NodeRedisServer {
 
   async close(): Promise<void> {
     this.#sentinel.off('topology-change', this.#onChange);
+    this.#watching?.close();
+    this.#connectionStates.destroyAll();
+  }
+
+  #watch(): void {
+    this.#isWatched = true;
+    this.#sentinel.on('topology-change', this.#onChange);
+    const settings = settingsOf(this.#sentinel);
+    if (settings === undefined) return;
+    const placeOf = (named: Place) => placeIn(settings, named);
+    this.#watching = new SentinelWatch({
+      name: settings.name,
+      sentinels: settings.sentinelRootNodes.map(placeOf),
+      placeOf,
+      open: async (sentinel, events) => {
+        const model = this.#client ?? (await this.#look());
+        const duplicate = (dedicated?: object) =>
+          model.duplicate({ ...dedicated, ...sentinelOptions(settings, sentinel) });
+        const found = { find: async () => ({ ...model, duplicate }) };
+        return openNodeRedisConnection(found, this.#connectionStates, events, { letsEnd: true });
+      },
+      onSwitched: (primary) => this.#leaveFor(placeOf(primary)),
+    });
+  }
+
+  #leaveFor({ host, port }: Place): void {
+    // The library may have followed already.
+    if (this.#client === undefined || addressOf(this.#client) === `${host}:${port}`) return;
+    this.#replaced = addressOf(this.#client);
+    this.#tellSwitched();
+  }
+
+  #isReplaced(client: NodeRedisClient): boolean {
+    return this.#replaced !== undefined && this.#replaced === addressOf(client);
+  }
+
+  /** The new primary may lack the old one's writes: an answer that arrives after a switch is discarded. */
+  #ofPresent(client: NodeRedisClient, reply: ScriptReply): ScriptReply {
+    if (this.#isReplaced(client)) throw new Error('Another server became the primary while the command ran');
+    return reply;
   }
 
   /** One lookup at a time: of two at once, the library would lose one of its clients for good, if it has several. */
