@@ -29,6 +29,8 @@ export default defineConfig(({ mode }) => {
           globalSetup:
             provide.otherServer === undefined ? [...setup] : ['tests/harness/other-server-setup.ts'],
           setupFiles: provide.passing === 'off' ? ['tests/harness/passing-off.setup.ts'] : [],
+          // A worker loads the sources once for all its files. What a file changes outside of itself, it changes back.
+          isolate: false,
           testTimeout: 30_000,
           hookTimeout: 60_000,
           provide,

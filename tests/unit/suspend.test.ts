@@ -1,6 +1,5 @@
 /** How the system's clock finds out that the machine was suspended. A machine that runs tests cannot be. */
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { SystemClock } from '../../src/clock.ts';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 const machine = vi.hoisted(() => ({ bootMs: 5_000_000, readings: 0 }));
 
@@ -10,6 +9,11 @@ vi.mock('node:os', () => ({
     return machine.bootMs / 1_000;
   },
 }));
+
+// The files of a worker share their modules: this one needs a clock that reads the machine above, and keeps it.
+vi.resetModules();
+const { SystemClock } = await import('../../src/clock.ts');
+afterAll(() => vi.resetModules());
 
 /** What moves while the machine sleeps; the monotonic clock does not. */
 function suspend(ms: number): void {
