@@ -51,7 +51,7 @@ export function wholeNumber(text: string): number {
 }
 
 /** How many replicas must acknowledge: a number, `auto` or `majority`. */
-export function replicaWish(text: string): number | 'auto' | 'majority' {
+export function requiredReplicas(text: string): number | 'auto' | 'majority' {
   if (text === 'auto' || text === 'majority') return text;
   if (/^\d+$/.test(text)) return wholeNumber(text);
   throw new InvalidArgumentError('Expected a number, auto or majority.');

@@ -11,7 +11,7 @@ export interface Measured {
   readonly p99Ms: number;
 }
 
-export interface BenchWish {
+export interface BenchPlan {
   readonly forMs: number;
   readonly concurrency: number;
 }
@@ -43,24 +43,24 @@ async function repeat(
 }
 
 /** @param clients two of them: a lock is handed over between clients */
-export async function measureAll(clients: readonly Holdfast[], wish: BenchWish): Promise<Measured[]> {
+export async function measureAll(clients: readonly Holdfast[], plan: BenchPlan): Promise<Measured[]> {
   const prefix = `holdfast-bench:${randomUUID()}`;
   const [first] = clients as readonly [Holdfast, ...Holdfast[]];
   const cycleOf = (client: Holdfast, name: string) => async () => {
     const hold = await client.getLock(name).lock();
     await hold.unlock();
   };
-  const loops = Array.from({ length: wish.concurrency }, (_, i) => i);
+  const loops = Array.from({ length: plan.concurrency }, (_, i) => i);
   return [
-    await repeat('one lock, no contention', wish.forMs, [cycleOf(first, `${prefix}:one`)]),
+    await repeat('one lock, no contention', plan.forMs, [cycleOf(first, `${prefix}:one`)]),
     await repeat(
-      `${wish.concurrency} locks at once`,
-      wish.forMs,
+      `${plan.concurrency} locks at once`,
+      plan.forMs,
       loops.map((i) => cycleOf(first, `${prefix}:${i}`)),
     ),
     await repeat(
       `one lock between ${clients.length} clients`,
-      wish.forMs,
+      plan.forMs,
       clients.map((client) => cycleOf(client, `${prefix}:shared`)),
     ),
   ];

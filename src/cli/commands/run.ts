@@ -15,7 +15,7 @@ import { OnceMarker } from '../run/once.ts';
 import { planRetreat } from '../run/retreat.ts';
 import { type RunPlan, runCommand } from '../run/run-command.ts';
 import { Server } from '../server.ts';
-import { count, duration, patience, positiveDuration, primitiveName, replicaWish } from '../values.ts';
+import { count, duration, patience, positiveDuration, primitiveName, requiredReplicas } from '../values.ts';
 import { showWarnings } from '../warnings.ts';
 
 interface RunFlags extends ConnectionFlags {
@@ -71,7 +71,7 @@ async function run(name: string, [command, ...args]: readonly string[], flags: R
     name,
     command,
     args,
-    wish: { fair, permits, leaseMs: lease, waitMs: wait },
+    request: { fair, permits, leaseMs: lease, waitMs: wait },
     retreat,
     label,
     ...(server !== undefined &&
@@ -134,7 +134,7 @@ export function defineRun(program: Command): void {
       'the lease that is renewed: how long a crash keeps the lock (default: 30s)',
       positiveDuration,
     )
-    .option('--replicas <n>', 'replicas that must acknowledge: a number, auto or majority', replicaWish)
+    .option('--replicas <n>', 'replicas that must acknowledge: a number, auto or majority', requiredReplicas)
     .option(
       '--guard [time]',
       'keep the lock through failovers, with this grace (default: 30s)',

@@ -16,7 +16,7 @@ export interface Grant {
   release(): Promise<boolean>;
 }
 
-export interface GrantWish {
+export interface GrantRequest {
   readonly fair?: true | undefined;
   /** How many commands may run at once; a lock when left out. */
   readonly permits?: number | undefined;
@@ -40,8 +40,8 @@ function ofHold(hold: Hold | FencedHold): Grant {
   };
 }
 
-async function acquirePermit(client: Holdfast, name: string, permits: number, wish: GrantWish) {
-  const { leaseMs, waitMs, signal } = wish;
+async function acquirePermit(client: Holdfast, name: string, permits: number, request: GrantRequest) {
+  const { leaseMs, waitMs, signal } = request;
   const semaphore = client.getPermitExpirableSemaphore(name, { permits });
   const permit =
     waitMs === Number.POSITIVE_INFINITY
@@ -62,9 +62,13 @@ async function acquirePermit(client: Holdfast, name: string, permits: number, wi
 }
 
 /** Null if it was not free within the time. Rejects with the reason of `signal` when that aborts. */
-export async function acquireGrant(client: Holdfast, name: string, wish: GrantWish): Promise<Grant | null> {
-  const { fair, permits, leaseMs, waitMs, signal } = wish;
-  if (permits !== undefined) return acquirePermit(client, name, permits, wish);
+export async function acquireGrant(
+  client: Holdfast,
+  name: string,
+  request: GrantRequest,
+): Promise<Grant | null> {
+  const { fair, permits, leaseMs, waitMs, signal } = request;
+  if (permits !== undefined) return acquirePermit(client, name, permits, request);
   const lock = fair ? client.getFairLock(name) : client.getFencedLock(name);
   const hold =
     waitMs === Number.POSITIVE_INFINITY

@@ -6,7 +6,7 @@ import { holdersOf, labelOf, permitsOf } from '../../inspect/reading.ts';
 import { EXIT } from '../exit-codes.ts';
 import { messageOf } from '../failure.ts';
 import { CommandChild } from './child.ts';
-import { acquireGrant, type Grant, type GrantWish } from './grant.ts';
+import { acquireGrant, type Grant, type GrantRequest } from './grant.ts';
 import type { Tell } from './messages.ts';
 import type { OnceMarker } from './once.ts';
 import type { Retreat } from './retreat.ts';
@@ -17,7 +17,7 @@ export interface RunPlan {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  readonly wish: Omit<GrantWish, 'signal'>;
+  readonly request: Omit<GrantRequest, 'signal'>;
   readonly retreat: Retreat;
   readonly label: string;
   readonly once?: { readonly name: string; readonly marker: OnceMarker; readonly keepMs: number | undefined };
@@ -92,15 +92,15 @@ async function release(name: string, grant: Grant, tell: Tell): Promise<boolean>
 
 /** Resolves to the exit code of `holdfast run`. */
 export async function runCommand(client: Holdfast, plan: RunPlan, tell: Tell): Promise<number> {
-  const { name, wish } = plan;
+  const { name, request } = plan;
   let grant: Grant | null;
   {
     using waiting = new WaitingSignals();
     // Without waiting for the lock, and again under it: the command may have run in between.
     if (await isDone(plan, tell)) return EXIT.ok;
-    grant = await acquireGrant(client, name, { ...wish, signal: waiting.signal });
+    grant = await acquireGrant(client, name, { ...request, signal: waiting.signal });
     if (grant === null) {
-      tell({ event: 'timedOut', name, waitMs: wish.waitMs, holders: await holdersNow(client, name) });
+      tell({ event: 'timedOut', name, waitMs: request.waitMs, holders: await holdersNow(client, name) });
       return EXIT.timedOut;
     }
     tell({ event: 'acquired', name, owner: grant.owner, token: grant.token });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addresses, count, duration, patience, replicaWish } from '../../../src/cli/values.ts';
+import { addresses, count, duration, patience, requiredReplicas } from '../../../src/cli/values.ts';
 
 describe('the values of flags', () => {
   it.each([
@@ -38,8 +38,8 @@ describe('the values of flags', () => {
   it('reads numbers', () => {
     expect(count('3')).toBe(3);
     expect(() => count('0')).toThrow('at least 1');
-    expect(replicaWish('majority')).toBe('majority');
-    expect(replicaWish('0')).toBe(0);
-    expect(() => replicaWish('most')).toThrow('Expected a number, auto or majority.');
+    expect(requiredReplicas('majority')).toBe('majority');
+    expect(requiredReplicas('0')).toBe(0);
+    expect(() => requiredReplicas('most')).toThrow('Expected a number, auto or majority.');
   });
 });
