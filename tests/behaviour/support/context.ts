@@ -75,14 +75,15 @@ const CLUSTER: Servers = {
   shared: async () => (await sharedCluster()).addresses[0] as Place,
 };
 
-/** Users' clients that serve more than one test. */
-const usedByAll = new Set<Promise<UserClient>>();
+/** Users' clients that serve the tests of a file, by what opens them. */
+const usedByAll = new Map<object, Promise<UserClient>>();
 
 /** `describe` for a suite on the shared Cluster. */
 export function describeOnCluster(title: string, define: () => void): void {
   describeWithProcess(title, () => {
     afterAll(async () => {
-      for (const user of usedByAll) (await user).close();
+      for (const user of usedByAll.values()) (await user).close();
+      usedByAll.clear();
     });
     define();
   });
@@ -102,10 +103,9 @@ function bringYourOwn(
     onTestFinished(() => user.close());
     return user;
   };
-  let common: Promise<UserClient> | undefined;
   const commonClient = () => {
-    common ??= openAt({});
-    usedByAll.add(common);
+    const common = usedByAll.get(openAt) ?? openAt({});
+    usedByAll.set(openAt, common);
     return common;
   };
   return {
