@@ -3,6 +3,16 @@
  *
  * @module holdfast
  */
+export type {
+  AcquireMessage,
+  EventMessage,
+  HoldMessage,
+  PrimitiveKind,
+  ReleaseMessage,
+  RenewMessage,
+  Subject,
+  WakeMessage,
+} from './channels.ts';
 export { Holdfast } from './client.ts';
 export type { AcquireOptions, TryAcquireOptions } from './counters/acquire-methods.ts';
 export type { AwaitOptions, CountDownLatch } from './counters/count-down-latch.ts';
@@ -52,5 +62,4 @@ export type { Capabilities } from './preflight/capabilities.ts';
 export type { Health, Problem } from './preflight/health.ts';
 export type { Persistence } from './preflight/server-facts.ts';
 export type { Owner } from './runtime/owner.ts';
-export type { Diagnostic } from './telemetry/channels.ts';
 export type { Listener } from './telemetry/listeners.ts';

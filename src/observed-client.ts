@@ -1,6 +1,7 @@
 /**
  * What a client tells people and tools: its events, the locks on the servers, the servers' features and health.
  */
+import { tellEvent } from './channels.ts';
 import type { ClientEvents, Reported } from './events.ts';
 import type { Description, InspectOptions, ListOptions } from './inspect/description.ts';
 import { checkName, checkOptions } from './options/checks.ts';
@@ -8,7 +9,7 @@ import { toHoldfastError } from './outcome.ts';
 import type { Capabilities } from './preflight/capabilities.ts';
 import { checkHealth, type Health } from './preflight/health.ts';
 import { Primitives } from './primitives.ts';
-import { publish } from './telemetry/channels.ts';
+import { debugIfAsked } from './telemetry/debug.ts';
 import { type Listener, Listeners } from './telemetry/listeners.ts';
 import { Warnings } from './telemetry/warnings.ts';
 
@@ -21,6 +22,7 @@ export abstract class ObservedClient extends Primitives {
   constructor(label: string) {
     super();
     this.#label = label;
+    debugIfAsked();
   }
 
   /**
@@ -132,7 +134,7 @@ export abstract class ObservedClient extends Primitives {
     if (event === 'warning' && !this.warnings.isNews(payload as ClientEvents['warning'])) return;
     // Events that name an owner name its client too.
     const told = ('owner' in payload ? { ...payload, label: this.#label } : payload) as ClientEvents[Name];
-    publish(this.id, event, told);
+    tellEvent(this.id, event, told);
     this.#listeners.emit(event, told);
   }
 

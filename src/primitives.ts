@@ -41,12 +41,12 @@ export abstract class Primitives {
 
   /** The reentrant lock: the watchdog renews it, and messages wake its waiters. */
   getLock(name: string, options?: LockKindOptions): Lock {
-    return this.#lock(this.#reentrant(name, options));
+    return this.#lock(this.#reentrant('lock', name, options));
   }
 
   /** The lock of `getLock`, on the same keys; an owner that takes it again gets a `ReentryError`. */
   getNonReentrantLock(name: string, options?: LockKindOptions): Lock {
-    return this.#lock(this.#reentrant(name, options), { reentrant: false });
+    return this.#lock(this.#reentrant('nonReentrant', name, options), { reentrant: false });
   }
 
   /**
@@ -72,7 +72,7 @@ export abstract class Primitives {
   /** The lock of `getLock`, on the same keys; its waiters poll with growing pauses. */
   getSpinLock(name: string, options?: SpinLockOptions): Lock {
     const { guard } = checkOptions('spinLock', options);
-    return this.#lock(this.#reentrant(name, { guard }, spinning(options?.backoff)));
+    return this.#lock(this.#reentrant('spin', name, { guard }, spinning(options?.backoff)));
   }
 
   /**
@@ -267,9 +267,14 @@ export abstract class Primitives {
     return this.wiring.wire(checkOptions('lockKind', options).guard);
   }
 
-  #reentrant(name: string, options?: LockKindOptions, spin?: ReturnType<typeof spinning>): ReentrantProtocol {
+  #reentrant(
+    kind: ReentrantProtocol['kind'],
+    name: string,
+    options?: LockKindOptions,
+    spin?: ReturnType<typeof spinning>,
+  ): ReentrantProtocol {
     const { renewals } = this.wiring;
-    return new ReentrantProtocol(this.#wireFor(options), checkName(name), renewals.reentrant, spin);
+    return new ReentrantProtocol(this.#wireFor(options), checkName(name), renewals.reentrant, kind, spin);
   }
 
   #fair(name: string, options?: LockKindOptions): FairProtocol {

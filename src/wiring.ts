@@ -124,6 +124,8 @@ export class Wiring {
       holds: () => this.#datedHolds(),
     });
     this.runtime = new Runtime({
+      clientId: id,
+      label,
       driver: this.driver,
       clock,
       watchdogMs,

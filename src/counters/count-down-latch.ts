@@ -3,10 +3,12 @@
  *
  * The runtime does the waiting. One look that finds the latch open releases every waiter that came before that look.
  */
+import { tracesAcquisitions } from '../channels.ts';
 import { latchChannel } from '../keys.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
 import { Acquisition } from '../runtime/acquire.ts';
 import { UNKNOWN_MS, type Waiting } from '../runtime/protocol.ts';
+import type { Limits } from '../runtime/wait-budget.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import {
   countDownLatchCountDown,
@@ -14,6 +16,7 @@ import {
   countDownLatchGetCount,
   countDownLatchTrySetCount,
 } from '../scripts/generated.ts';
+import { traceAcquire } from '../tracing.ts';
 import { Counter, type SynchronizerContext } from './counter.ts';
 import type { SharedLook } from './shared-look.ts';
 
@@ -53,7 +56,7 @@ export class CountDownLatch {
   /** @internal */
   constructor(context: SynchronizerContext, name: string) {
     this.name = name;
-    this.#counter = new LatchCounter(context, 'count-down-latch', name);
+    this.#counter = new LatchCounter(context, 'latch', name);
   }
 
   /**
@@ -95,10 +98,17 @@ export class CountDownLatch {
    */
   async await(options?: AwaitOptions): Promise<boolean> {
     const { waitMs = Number.POSITIVE_INFINITY, signal } = checkOptions('awaitLatch', options);
+    const limits = { waitMs, signal };
+    if (!tracesAcquisitions()) return this.#await(limits);
+    const { context, kind, name } = this.#counter;
+    return traceAcquire(context.runtime, { kind, name }, limits, (traced) => this.#await(traced));
+  }
+
+  async #await(limits: Limits): Promise<boolean> {
     const { context, identity } = this.#counter;
-    if (waitMs === 0) return (await new LatchWait(this.#counter).take({ waitMs, signal })) !== null;
+    if (limits.waitMs === 0) return (await new LatchWait(this.#counter).take(limits)) !== null;
     const isOpen = await context.sharedLooks.among(identity, (sharedLook) =>
-      new LatchWait(this.#counter, sharedLook).take({ waitMs, signal }),
+      new LatchWait(this.#counter, sharedLook).take(limits),
     );
     // The wake-up may be missing, and the last look may be one poll interval old.
     return isOpen !== null || (await this.getCount()) === 0;

@@ -3,9 +3,11 @@
  *
  * Every semaphore, latch and rate limiter has a counter. Their files say which scripts to run.
  */
+import { type PrimitiveKind, tracesReleases } from '../channels.ts';
 import { type Memory, type RequestContext, Requests } from '../requests/requests.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Script } from '../scripts/script.ts';
+import { traceRelease } from '../tracing.ts';
 import type { OncePerName } from './once-per-name.ts';
 import type { SharedLooks } from './shared-look.ts';
 
@@ -18,6 +20,7 @@ export interface SynchronizerContext extends RequestContext {
 }
 
 export class Counter {
+  readonly kind: PrimitiveKind;
   readonly context: SynchronizerContext;
   readonly name: string;
   readonly key: string;
@@ -25,7 +28,8 @@ export class Counter {
   readonly identity: string;
   readonly requests: Requests;
 
-  constructor(context: SynchronizerContext, kind: string, name: string) {
+  constructor(context: SynchronizerContext, kind: PrimitiveKind, name: string) {
+    this.kind = kind;
     this.context = context;
     this.name = name;
     this.key = context.wire.keyOf(name);
@@ -46,6 +50,22 @@ export class Counter {
     const { driver } = this.context.wire;
     return ({ answer, rememberMs }) =>
       script.run(driver, { ...keys, answer } as Keys, { ...args, rememberMs } as Args);
+  }
+
+  /**
+   * Gives permits back once, or rejects, as `requests.changeSurely` does.
+   *
+   * @param wasLost reads from the answer that there was nothing to give them back to
+   */
+  giveBack<T>(
+    permits: number,
+    call: (memory: Memory) => Promise<T>,
+    wasLost: (answer: T) => boolean,
+    { verb = 'release', evenIfNotRun = false } = {},
+  ): Promise<T> {
+    const change = () => this.requests.changeSurely(verb, call, { evenIfNotRun });
+    if (!tracesReleases()) return change();
+    return traceRelease(this.context.runtime, { kind: this.kind, name: this.name, permits }, change, wasLost);
   }
 
   /** To be called with the reply to a change, which may say whether the server accepted the wake-up. */

@@ -5,6 +5,7 @@
  * An id is used once. When its permit ends, a tombstone bars it, so that no late command can take it again.
  */
 import { randomBytes } from 'node:crypto';
+import { tracesReleases } from '../channels.ts';
 import { DriverError } from '../errors.ts';
 import { permitTimeoutKey, tombstoneKey } from '../keys.ts';
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
@@ -17,9 +18,11 @@ import {
   permitSemaphoreAcquire,
   permitSemaphoreCountPermits,
   permitSemaphoreRelease,
+  permitSemaphoreReleaseAll,
   permitSemaphoreRenew,
   permitSemaphoreUndo,
 } from '../scripts/generated.ts';
+import { traceRelease } from '../tracing.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';
 import type { Difference } from './semaphore-creation.ts';
 
@@ -47,6 +50,7 @@ export function renewPermits({ driver }: Wire): Renew {
 }
 
 export class ExpirablePermitProtocol implements TenureProtocol {
+  readonly kind = 'permitSemaphore';
   readonly name: string;
   readonly key: string;
   readonly identity: string;
@@ -142,13 +146,35 @@ export class ExpirablePermitProtocol implements TenureProtocol {
     return reply.status === 'released' ? 'released' : 'lost';
   }
 
+  /** Gives all of these permits back, or none; answers how many. */
+  async releaseAll(ids: readonly string[]): Promise<number> {
+    const keys = { ...this.keys, ended: this.tombstoneKeys(ids) };
+    const args = { ...this.#counter.wake, tombstoneMs: this.tombstoneMs, ids: ids.map(permitBytes) };
+    const releaseAll = this.#counter.requestWith(permitSemaphoreReleaseAll, keys, args);
+    const reply = await this.#counter.giveBack(ids.length, releaseAll, ({ status }) => status === 'refused', {
+      verb: 'release permits of',
+    });
+    this.#counter.changed(reply);
+    return reply.status === 'refused' ? 0 : reply.count;
+  }
+
   /**
    * Releases the permit and answers whether it was held until now. An attempt to take it may still be on its way: the
    * tombstone outlasts every such attempt.
    *
    * @throws OutcomeUnknownError or DriverError when there was no answer; the release is retried in the background
    */
-  async releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
+  releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
+    if (!tracesReleases()) return this.#releaseSurely(runtime, id, request);
+    return traceRelease(
+      runtime,
+      { kind: this.kind, name: this.name, owner: id, permits: 1 },
+      () => this.#releaseSurely(runtime, id, request),
+      (wasHeld) => !wasHeld,
+    );
+  }
+
+  async #releaseSurely(runtime: Runtime, id: string, request?: string): Promise<boolean> {
     const what = `release a permit of "${this.name}"`;
     const call = () => this.end(id, this.tombstoneMs, request);
     try {

@@ -11,6 +11,7 @@ import type { Entry, Grant } from '../runtime/lease-deadline.ts';
 import type { Renew } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Tenure } from '../runtime/tenure.ts';
+import type { HoldTrace } from '../tracing.ts';
 import type { ExpirablePermitProtocol } from './expirable-permit-protocol.ts';
 
 /** How to take permits. */
@@ -123,6 +124,7 @@ export class HeldPermit implements Permit, Entry {
   #tenure: Tenure | undefined;
   #loss: LeaseLostError | undefined;
   #releasing: Promise<boolean> | undefined;
+  #trace: HoldTrace | undefined;
 
   constructor(
     runtime: Runtime,
@@ -148,6 +150,11 @@ export class HeldPermit implements Permit, Entry {
   /** A permit is its own owner: the server knows it by its id. */
   get owner(): string {
     return this.id;
+  }
+
+  followedBy(trace: HoldTrace): void {
+    this.#trace = trace;
+    if (this.#loss !== undefined) trace.lost(this.#loss.reason);
   }
 
   get signal(): AbortSignal {
@@ -185,7 +192,10 @@ export class HeldPermit implements Permit, Entry {
 
   release(): Promise<boolean> {
     this.#runtime.longHoldWarnings?.over(this);
-    this.#releasing ??= this.#giveBack();
+    if (this.#releasing === undefined) {
+      const leaving = this.#giveBack();
+      this.#releasing = this.#trace?.leaves(leaving) ?? leaving;
+    }
     return this.#releasing;
   }
 
@@ -203,6 +213,7 @@ export class HeldPermit implements Permit, Entry {
     this.#runtime.longHoldWarnings?.over(this);
     this.#held.remove(this);
     this.#controller?.abort(error);
+    this.#trace?.lost(error.reason);
   }
 
   /**
@@ -258,6 +269,7 @@ export class HeldPermit implements Permit, Entry {
         this.#runtime.longHoldWarnings?.over(this);
         this.#held.remove(this);
         this.#releasing = Promise.resolve(true);
+        this.#trace?.released();
         this.#tenure?.endLocally();
       } else if (this.renewed && tenure?.isHeld) {
         watchdog.watch(tenure);

@@ -10,7 +10,6 @@ import type { Grant } from '../runtime/lease-deadline.ts';
 import { NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import {
   permitSemaphoreGetLease,
-  permitSemaphoreReleaseAll,
   permitSemaphoreSetPermits,
   permitSemaphoreUpdateLease,
 } from '../scripts/generated.ts';
@@ -58,7 +57,7 @@ export class PermitExpirableSemaphore {
   constructor(context: SynchronizerContext, name: string, held: HeldPermits, options?: SemaphoreOptions) {
     const { permits } = checkOptions('semaphore', options);
     this.name = name;
-    this.#counter = new SemaphoreCounter(context, 'permit-semaphore', name);
+    this.#counter = new SemaphoreCounter(context, 'permitSemaphore', name);
     this.#held = held;
     this.#protocol = new ExpirablePermitProtocol(this.#counter, held.renew);
     const compare = (wanted: number) => this.#protocol.compare(wanted);
@@ -275,15 +274,10 @@ export class PermitExpirableSemaphore {
     const tell = (isReleased: boolean) => {
       for (const left of leaving) left?.(isReleased);
     };
-    const { tombstoneMs, keys } = this.#protocol;
-    const args = { ...this.#counter.wake, tombstoneMs, ids: ids.map(permitBytes) };
-    const ended = this.#protocol.tombstoneKeys(ids);
-    const releaseAll = this.#counter.requestWith(permitSemaphoreReleaseAll, { ...keys, ended }, args);
     try {
-      const reply = await this.#counter.requests.changeSurely('release permits of', releaseAll);
-      tell(reply.status === 'released');
-      this.#counter.changed(reply);
-      return reply.status === 'refused' ? 0 : reply.count;
+      const count = await this.#protocol.releaseAll(ids);
+      tell(count > 0);
+      return count;
     } catch (error) {
       // These permits may have been given back, or soon will be: their holders must not rely on them any more.
       tell(error instanceof OutcomeUnknownError);

@@ -33,7 +33,7 @@ export class RateCounter extends Counter {
   readonly keys: ReturnType<typeof rateKeys>;
 
   constructor(context: SynchronizerContext, clientId: string, name: string) {
-    super(context, 'rate-limiter', name);
+    super(context, 'rateLimiter', name);
     this.keys = rateKeys(this.key, clientId);
   }
 

@@ -164,11 +164,11 @@ export class RateLimiter {
    */
   async release(permits = 1): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { context, requests, keys } = this.#counter;
+    const { context, keys } = this.#counter;
     context.runtime.assertOpen();
     if (count === 0) return;
     const release = this.#counter.requestWith(rateLimiterRelease, keys, { count });
-    const { status } = await requests.changeSurely('release', release);
+    const { status } = await this.#counter.giveBack(count, release, (reply) => reply.status === 'unset');
     if (status === 'unset') throw unsetError(this.name);
     this.#counter.wakeWaiters();
   }

@@ -29,6 +29,11 @@ export interface WithPermitOptions extends AcquireOptions {
   waitMs?: number | undefined;
 }
 
+/** The answer to a release: there is no semaphore to give permits back to. */
+function isMissing(released: boolean): boolean {
+  return !released;
+}
+
 /**
  * A number of permits that processes and machines share, made by `client.getSemaphore(name)`.
  *
@@ -107,18 +112,19 @@ export class Semaphore {
    */
   async release(permits = 1): Promise<void> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { context, requests, keys, wake } = this.#counter;
+    const { context, keys, wake } = this.#counter;
     context.runtime.assertOpen();
     if (count === 0) return;
     if (this.#creation.creates) {
-      await requests.changeSurely('release', async (memory) => {
+      const releaseCreated = async (memory: Memory) => {
         await this.#creation.ensure();
-        await this.#releaseIfExists(count, memory);
-      });
+        return this.#releaseIfExists(count, memory);
+      };
+      await this.#counter.giveBack(count, releaseCreated, isMissing);
       return;
     }
     const release = this.#counter.requestWith(semaphoreRelease, keys, { count, ...wake });
-    this.#counter.changed(await requests.changeSurely('release', release));
+    this.#counter.changed(await this.#counter.giveBack(count, release, () => false));
   }
 
   /**
@@ -129,10 +135,9 @@ export class Semaphore {
    */
   async releaseIfExists(permits = 1): Promise<boolean> {
     const count = checkCount(permits, 'permits', 0, MOST_PERMITS);
-    const { context, requests } = this.#counter;
-    context.runtime.assertOpen();
+    this.#counter.context.runtime.assertOpen();
     if (count === 0) return false;
-    return requests.changeSurely('release', (memory) => this.#releaseIfExists(count, memory));
+    return this.#counter.giveBack(count, (memory) => this.#releaseIfExists(count, memory), isMissing);
   }
 
   /** Adds permits, or removes them if negative; then the number of free permits may be below 0 for a while. */
@@ -205,14 +210,12 @@ export class Semaphore {
 
   /** Never throws: a failed release must not hide the outcome of the work. */
   async #giveBack(count: number): Promise<void> {
-    const { context, requests } = this.#counter;
-    const { runtime } = context;
+    const { runtime } = this.#counter.context;
+    const release = (memory: Memory) => this.#releaseIfExists(count, memory);
     // A closing client waits until the permits are back.
     runtime.backgroundRetry.began();
     try {
-      await requests.changeSurely('release', (memory) => this.#releaseIfExists(count, memory), {
-        evenIfNotRun: true,
-      });
+      await this.#counter.giveBack(count, release, isMissing, { evenIfNotRun: true });
     } catch (error) {
       runtime.report('error', { error, during: `release "${this.name}"` });
     } finally {

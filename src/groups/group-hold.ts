@@ -6,12 +6,21 @@
  * and decide the order.
  */
 
+import { tracesReleases } from '../channels.ts';
 import type { CancelTimer } from '../clock.ts';
 import { LeaseLostError, NotHeldError } from '../errors.ts';
 import type { Hold, LockHold } from '../locks/hold.ts';
 import { checkLeaseMs } from '../options/checks.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { type HoldTrace, traceRelease } from '../tracing.ts';
+
+/** The lock that is held. */
+interface Group {
+  readonly kind: 'multi' | 'red';
+  readonly name: string;
+  readonly needed: number;
+}
 
 /** The number of positive answers, and the first failure. */
 interface Tally {
@@ -62,6 +71,7 @@ export async function releaseAll(holds: readonly Hold[]): Promise<void> {
 export class GroupHold implements Hold {
   readonly name: string;
   readonly #runtime: Runtime;
+  readonly #kind: Group['kind'];
   readonly #needed: number;
   readonly #members: LockHold[] = [];
   readonly #controller = new AbortController();
@@ -69,16 +79,17 @@ export class GroupHold implements Hold {
   #loss: LeaseLostError | undefined;
   #unlocking: Promise<boolean> | undefined;
   #cancelTimer: CancelTimer | undefined;
+  #trace: HoldTrace | undefined;
 
   /** @param runtime has the clock and the events that the group uses */
   constructor(
     runtime: Runtime,
-    name: string,
+    { kind, name, needed }: Group,
     members: readonly LockHold[],
-    needed: number,
     maxHoldMs: number | undefined,
   ) {
     this.#runtime = runtime;
+    this.#kind = kind;
     this.name = name;
     this.#needed = needed;
     this.#members.push(...members);
@@ -88,6 +99,12 @@ export class GroupHold implements Hold {
       });
     }
     for (const member of members) this.#watch(member);
+  }
+
+  followedBy(trace: HoldTrace): void {
+    this.#trace = trace;
+    if (this.#loss !== undefined) trace.lost(this.#loss.reason);
+    for (const member of this.#members) this.#follow(member);
   }
 
   /** The owner fields of the members, one after the other. */
@@ -121,6 +138,7 @@ export class GroupHold implements Hold {
     }
     this.#members.push(member);
     this.#watch(member);
+    if (this.#trace !== undefined) this.#follow(member);
   }
 
   assertHeld(): void {
@@ -152,7 +170,10 @@ export class GroupHold implements Hold {
   }
 
   unlock(): Promise<boolean> {
-    this.#unlocking ??= this.#unlockAll();
+    if (this.#unlocking === undefined) {
+      const leaving = this.#release();
+      this.#unlocking = this.#trace?.leaves(leaving) ?? leaving;
+    }
     return this.#unlocking;
   }
 
@@ -163,6 +184,17 @@ export class GroupHold implements Hold {
       // Throwing here would mask an error of the block itself.
       this.#tellFailure(error);
     }
+  }
+
+  #release(): Promise<boolean> {
+    if (!tracesReleases()) return this.#unlockAll();
+    const about = { kind: this.#kind, name: this.name, owner: this.owner };
+    return traceRelease(
+      this.#runtime,
+      about,
+      () => this.#unlockAll(),
+      (wasHeld) => !wasHeld,
+    );
   }
 
   async #unlockAll(): Promise<boolean> {
@@ -181,6 +213,14 @@ export class GroupHold implements Hold {
     if (signal.aborted) this.#memberLost(signal.reason);
   }
 
+  /** The owner may release the members one by one: the group is then released with the one that leaves too few. */
+  #follow({ trace }: LockHold): void {
+    trace?.whenReleased(() => {
+      const held = this.#members.filter((member) => member.trace?.isOver !== true).length;
+      if (this.#unlocking === undefined && held < this.#needed) this.#trace?.released();
+    });
+  }
+
   #memberLost(cause: unknown): void {
     const held = this.#heldMembers();
     if (held.length >= this.#needed || this.#loss !== undefined) return;
@@ -192,6 +232,7 @@ export class GroupHold implements Hold {
     const knownMs = Math.max(0, ...held.map(({ remainingMs }) => remainingMs));
     this.#cancelTimer = this.#runtime.clock.inBackground(knownMs, () => void releaseAll(held));
     this.#controller.abort(this.#loss);
+    this.#trace?.lost(reason);
   }
 
   #heldMembers(): LockHold[] {

@@ -4,6 +4,7 @@
  * A group has no key. Its members may be of any kind and of any client. Inside `withLock` the code runs as
  * one owner on every client that takes part, so that members can be re-entered.
  */
+import { tracesAcquisitions, tracesReleases } from '../channels.ts';
 import { AcquireTimeoutError, ClosedError, NotHeldError, OptionError } from '../errors.ts';
 import type { Hold, HoldOptions } from '../locks/hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from '../locks/lock.ts';
@@ -14,15 +15,21 @@ import { checkOptions } from '../options/checks.ts';
 import { isOwner, Owner, Section } from '../runtime/owner.ts';
 import type { LockState } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { Limits } from '../runtime/wait-budget.ts';
+import { traceAcquire, traceRelease } from '../tracing.ts';
 import type { GroupHold } from './group-hold.ts';
 
 /** A caller's request for the whole group. */
-export interface GroupRequest {
+export interface GroupRequest extends Limits {
   readonly holdOptions: HoldOptions;
   /** The owner on each client; undefined for a new owner. */
   readonly ownerOn: (context: LockContext) => Owner | undefined;
-  readonly waitMs: number;
-  readonly signal: AbortSignal | undefined;
+}
+
+/** A member, and the owner that is meant on its client. */
+interface Owned {
+  readonly member: ProtocolLock;
+  readonly owner: Owner | undefined;
 }
 
 /** Checks the members given by the user. */
@@ -51,9 +58,11 @@ function soonestFree(one: number | null, other: number | null): number {
 }
 
 export abstract class GroupLock implements Lock {
+  abstract readonly kind: 'multi' | 'red';
   readonly name: string;
   protected readonly members: readonly ProtocolLock[];
-  protected readonly needed: number;
+  /** How many members must be held. */
+  readonly needed: number;
 
   constructor(name: string, members: readonly ProtocolLock[], needed: number) {
     this.name = name;
@@ -67,14 +76,14 @@ export abstract class GroupLock implements Lock {
   async lock(options?: LockOptions): Promise<Hold> {
     const { signal, owner, ...holdOptions } = checkOptions('lock', options);
     const ownerOn = this.#ownerOn(owner);
-    const hold = await this.collect({ holdOptions, ownerOn, waitMs: Number.POSITIVE_INFINITY, signal });
+    const hold = await this.#take({ holdOptions, ownerOn, waitMs: Number.POSITIVE_INFINITY, signal });
     if (hold === null) throw new Error('A wait without a limit ended without a result');
     return hold;
   }
 
   async tryLock(options?: TryLockOptions): Promise<Hold | null> {
     const { signal, owner, waitMs = 0, ...holdOptions } = checkOptions('tryLock', options);
-    return this.collect({ holdOptions, ownerOn: this.#ownerOn(owner), waitMs, signal });
+    return this.#take({ holdOptions, ownerOn: this.#ownerOn(owner), waitMs, signal });
   }
 
   async withLock<T>(work: (hold: Hold) => T | Promise<T>, options?: WithLockOptions): Promise<T> {
@@ -90,10 +99,15 @@ export abstract class GroupLock implements Lock {
     }
     const inside: (() => void)[] = [];
     try {
-      if (!(await this.#enterTurns(sections, endsAt, signal, inside))) throw await this.#timeout(waitMs ?? 0);
       const ownerOn = (context: LockContext) => sections.get(context)?.owner;
-      const leftMs = Math.max(0, endsAt - clock.now());
-      const hold = await this.collect({ holdOptions, ownerOn, waitMs: leftMs, signal });
+      const hold = await this.#traced(
+        { waitMs: waitMs ?? Number.POSITIVE_INFINITY, signal },
+        async (limits) => {
+          if (!(await this.#enterTurns(sections, endsAt, limits, inside))) return null;
+          const leftMs = Math.max(0, endsAt - clock.now());
+          return this.collect({ ...limits, holdOptions, ownerOn, waitMs: leftMs });
+        },
+      );
       if (hold === null) throw await this.#timeout(waitMs ?? 0);
       let run = () => workHolding<T, Hold>(hold, onAcquire, work);
       for (const [context, section] of sections) {
@@ -113,6 +127,14 @@ export abstract class GroupLock implements Lock {
     );
     // Members that the owner took individually are not released as a group.
     if (entered.length < this.needed) throw new NotHeldError(this.name);
+    const unlockAll = () => this.#unlockAll(entered);
+    if (!tracesReleases()) return unlockAll();
+    const fields = entered.map(({ member, owner }) => owner?.tenureOf(member.protocol.identity)?.owner);
+    const about = { kind: this.kind, name: this.name, owner: fields.join(' ') };
+    return traceRelease(this.runtime, about, unlockAll, () => false);
+  }
+
+  async #unlockAll(entered: readonly Owned[]): Promise<void> {
     const outcomes = await Promise.allSettled(entered.map(({ member, owner }) => member.unlock({ owner })));
     const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
     if (outcomes.length - failures.length >= this.needed) return;
@@ -145,6 +167,17 @@ export abstract class GroupLock implements Lock {
     return times.sort(soonestFree)[this.needed - 1] ?? null;
   }
 
+  #take(request: GroupRequest): Promise<GroupHold | null> {
+    return this.#traced(request, (traced) => this.collect(traced));
+  }
+
+  #traced<L extends Limits>(
+    limits: L,
+    take: (limits: L) => Promise<GroupHold | null>,
+  ): Promise<GroupHold | null> {
+    return tracesAcquisitions() ? traceAcquire(this.runtime, this, limits, take) : take(limits);
+  }
+
   /** The runtime whose clock and events the group uses. */
   protected get runtime(): Runtime {
     return (this.members[0] as ProtocolLock).context.runtime;
@@ -157,16 +190,16 @@ export abstract class GroupLock implements Lock {
   async #enterTurns(
     sections: ReadonlyMap<LockContext, Section>,
     endsAt: number,
-    signal: AbortSignal | undefined,
+    { signal, trace }: Limits,
     inside: (() => void)[],
   ): Promise<boolean> {
     const byPlace = (a: ProtocolLock, b: ProtocolLock) =>
       compare(a.protocol.identity, b.protocol.identity) || compare(a.context.clientId, b.context.clientId);
     for (const member of [...this.members].sort(byPlace)) {
       const { context } = member;
-      const leftMs = Math.max(0, endsAt - context.runtime.clock.now());
+      const waitMs = Math.max(0, endsAt - context.runtime.clock.now());
       try {
-        const leave = await member.enterTurn(sections.get(context) as Section, leftMs, signal);
+        const leave = await member.enterTurn(sections.get(context) as Section, { waitMs, signal, trace });
         if (leave === null) return false;
         inside.push(leave);
       } catch (error) {
@@ -200,7 +233,7 @@ export abstract class GroupLock implements Lock {
     }
   }
 
-  #owned(given: unknown): { member: ProtocolLock; owner: Owner | undefined }[] {
+  #owned(given: unknown): Owned[] {
     const ownerOn = this.#ownerOn(given);
     return this.members.map((member) => ({ member, owner: ownerOn(member.context) }));
   }

@@ -78,6 +78,7 @@ function isWorthAnother(
 }
 
 export class MultiLock extends GroupLock {
+  readonly kind = 'multi';
   readonly #namesakes: readonly ProtocolLock[];
 
   constructor(...locks: readonly unknown[]) {
@@ -88,7 +89,7 @@ export class MultiLock extends GroupLock {
   }
 
   protected async collect(request: GroupRequest): Promise<GroupHold | null> {
-    const { signal, holdOptions } = request;
+    const { signal, holdOptions, trace } = request;
     const { clock } = this.runtime;
     const endsAt = clock.now() + request.waitMs;
     const backoff = new Backoff(20, 1_000);
@@ -99,9 +100,9 @@ export class MultiLock extends GroupLock {
       try {
         const { members, patienceMs } = await this.#order(signal);
         orderedAcquire = new OrderedAcquire(clock, members, request);
+        trace?.attempted();
         const holds = await orderedAcquire.run(endsAt, patienceMs);
-        if (holds !== null)
-          return new GroupHold(this.runtime, this.name, holds, this.needed, holdOptions.maxHoldMs);
+        if (holds !== null) return new GroupHold(this.runtime, this, holds, holdOptions.maxHoldMs);
         if (clock.now() >= endsAt) return null;
       } catch (error) {
         signal?.throwIfAborted();

@@ -87,7 +87,10 @@ export class OrderedAcquire {
     }
     if (!isMissing) return;
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed === undefined) this.#wasBusy = true;
+    if (failed === undefined) {
+      this.#wasBusy = true;
+      this.#request.trace?.contended();
+    }
     await this.#unlessStopped(releaseAll(beyond));
     if (failed !== undefined) throw failed.reason;
   }

@@ -33,6 +33,8 @@ function count(votes: readonly Vote[], counts: (vote: Vote) => boolean): number 
 }
 
 export class RedLock extends GroupLock {
+  readonly kind = 'red';
+
   constructor(...locks: readonly unknown[]) {
     const members = checkMembers(locks);
     const names = new Set(members.map(({ name }) => name));
@@ -49,18 +51,19 @@ export class RedLock extends GroupLock {
    * also through an outage. If no majority answers within the command time-out, the call rejects.
    */
   protected async collect(request: GroupRequest): Promise<GroupHold | null> {
-    const { signal, waitMs, holdOptions } = request;
-    const { runtime, name, members, needed } = this;
+    const { signal, waitMs, holdOptions, trace } = request;
+    const { runtime, members, needed } = this;
     const { clock } = runtime;
     const hasLimit = waitMs < Number.POSITIVE_INFINITY;
     let endsAt = clock.now() + (hasLimit ? waitMs : this.#commandTimeoutMs);
     for (let attempt = 0; ; attempt += 1) {
       signal?.throwIfAborted();
-      const form = (holds: readonly LockHold[]) =>
-        new GroupHold(runtime, name, holds, needed, holdOptions.maxHoldMs);
+      const form = (holds: readonly LockHold[]) => new GroupHold(runtime, this, holds, holdOptions.maxHoldMs);
+      trace?.attempted();
       const result = await new QuorumRound({ members, needed, form }, request).run();
       if (result instanceof GroupHold) return result;
 
+      if (result.some(({ outcome }) => outcome === 'busy')) trace?.contended();
       this.#refuseHopeless(result);
       if (!hasLimit && this.#answered(result)) endsAt = Number.POSITIVE_INFINITY;
       const leftMs = endsAt - clock.now();

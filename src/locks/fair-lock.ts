@@ -50,6 +50,7 @@ const SHORTEST_POLL_MS = 100;
 const ACQUIRE = { unguarded: fairLockAcquire, guarded: fairLockGuardedAcquire };
 
 export class FairProtocol implements LockProtocol {
+  readonly kind = 'fair';
   readonly name: string;
   readonly key: string;
   readonly identity: string;

@@ -69,7 +69,7 @@ class FencedProtocol extends ReentrantProtocol {
   readonly #retentionMs: number;
 
   constructor(wire: Wire, name: string, renew: Renew, retentionMs: number) {
-    super(wire, name, renew);
+    super(wire, name, renew, 'fenced');
     this.#token = tokenKey(this.key);
     this.#retentionMs = retentionMs;
   }

@@ -11,6 +11,7 @@ import { checkLeaseMs } from '../options/checks.ts';
 import type { Entry } from '../runtime/lease-deadline.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Tenure } from '../runtime/tenure.ts';
+import type { HoldTrace } from '../tracing.ts';
 
 /**
  * A held lock, as `lock()` and `tryLock()` return it.
@@ -78,6 +79,7 @@ export class LockHold implements Hold, Entry {
   #loss: LeaseLostError | undefined;
   #unlocking: Promise<boolean> | undefined;
   #cancelMaxHold: CancelTimer | undefined;
+  #trace: HoldTrace | undefined;
 
   constructor(runtime: Runtime, name: string, holdOptions: HoldOptions) {
     this.#runtime = runtime;
@@ -94,6 +96,16 @@ export class LockHold implements Hold, Entry {
       this.#cancelMaxHold = this.#runtime.clock.inBackground(this.#maxHoldMs, () => tenure.revoke('maxHold'));
     }
     return this;
+  }
+
+  /** Undefined while nobody listens. */
+  get trace(): HoldTrace | undefined {
+    return this.#trace;
+  }
+
+  followedBy(trace: HoldTrace): void {
+    this.#trace = trace;
+    if (this.#loss !== undefined) trace.lost(this.#loss.reason);
   }
 
   get owner(): string {
@@ -139,7 +151,8 @@ export class LockHold implements Hold, Entry {
     if (this.#unlocking === undefined) {
       this.#cancelMaxHold?.();
       this.#runtime.longHoldWarnings?.over(this);
-      this.#unlocking = this.#held.leave(this);
+      const leaving = this.#held.leave(this);
+      this.#unlocking = this.#trace?.leaves(leaving) ?? leaving;
     }
     return this.#unlocking;
   }
@@ -163,6 +176,7 @@ export class LockHold implements Hold, Entry {
     this.#cancelMaxHold?.();
     this.#runtime.longHoldWarnings?.over(this);
     this.#controller?.abort(error);
+    this.#trace?.lost(error.reason);
   }
 
   get #held(): Tenure {

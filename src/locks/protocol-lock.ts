@@ -5,8 +5,10 @@
  * renewal and loss. This class turns the user's call into an acquisition by an owner.
  */
 
-import { AcquireTimeoutError, NotHeldError, OptionError, ReentryError } from '../errors.ts';
+import { tracesAcquisitions } from '../channels.ts';
+import { NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
+import { promised } from '../outcome.ts';
 import { isBranded } from '../package-copies.ts';
 import { isOwner, Owner, Section } from '../runtime/owner.ts';
 import { FREE_MS, type LockProtocol, type LockState, NO_EXPIRY_MS } from '../runtime/protocol.ts';
@@ -14,11 +16,12 @@ import { retry } from '../runtime/retry.ts';
 import type { Tenure } from '../runtime/tenure.ts';
 import type { Limits } from '../runtime/wait-budget.ts';
 import { EXPIRED, type WaitBudget } from '../runtime/wait-budget.ts';
+import { type AcquireTrace, traceAcquire } from '../tracing.ts';
 import { forceUnlock } from './force-unlock.ts';
 import { type Hold, type HoldOptions, LockHold } from './hold.ts';
 import type { Lock, LockOptions, OwnerOption, TryLockOptions, WithLockOptions } from './lock.ts';
 import { LockAcquisition } from './lock-acquisition.ts';
-import { heldBy, type LockContext } from './lock-context.ts';
+import { type LockContext, timeoutError } from './lock-context.ts';
 import { runHolding, workHolding } from './run-holding.ts';
 import { refuseSelfWait, tellSelfWait } from './self-wait.ts';
 
@@ -28,15 +31,6 @@ function shown<H extends Hold>(hold: LockHold): H {
 }
 
 const NO_OPTIONS: LockOptions = {};
-
-/** Turns a thrown error into a rejection, as an async function does, but without its extra microtasks. */
-function promised<T>(begin: () => Promise<T>): Promise<T> {
-  try {
-    return begin();
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
 
 const BRAND = Symbol.for('holdfast.lock');
 
@@ -104,23 +98,16 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     const parent = sections.current();
     const section = new Section(parent?.owner ?? new Owner(clientId), parent);
 
-    runtime.assertOpen();
-    using waitBudget = runtime.waitBudget(waitMs ?? Number.POSITIVE_INFINITY, signal);
-    const { turns } = section.owner.interestIn(this.protocol.identity);
-    // Sections take turns: re-entry would let this one in beside another section of the same owner.
-    const takesTurns = !this.isShared;
-    if (takesTurns && !(await turns.enter(section, waitBudget))) throw await this.#timeout(waitMs ?? 0);
+    const limits = { waitMs: waitMs ?? Number.POSITIVE_INFINITY, signal };
+    const hold = await this.takeAs(section.owner, holdOptions, limits, section);
+    if (hold === null) throw await timeoutError(this, waitMs ?? 0);
     try {
-      const leftMs = Math.max(0, waitBudget.endsAt - runtime.clock.now());
-      const hold = await this.#takeFor(section.owner, holdOptions, { waitMs: leftMs, signal });
-      if (hold === null) throw await this.#timeout(waitMs ?? 0);
       const run = () => sections.run(section, () => workHolding(shown<H>(hold), onAcquire, work));
       return await runHolding(hold, run, runtime.report, (_, released) =>
         onRelease?.(shown<H>(hold), released),
       );
     } finally {
-      if (takesTurns) turns.leave(section);
-      section.owner.forgetIfIdle(this.protocol.identity);
+      this.#leaveTurn(section);
     }
   }
 
@@ -155,65 +142,93 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     return remainingMs === NO_EXPIRY_MS ? Number.POSITIVE_INFINITY : remainingMs;
   }
 
-  /** @internal Takes the lock for the given owner, or for a new one. */
-  takeAs(owner: Owner | undefined, holdOptions: HoldOptions, limits: Limits): Promise<LockHold | null> {
-    if (owner !== undefined) return this.#takeFor(owner, holdOptions, limits);
+  /** @internal Takes the lock for the given owner, or for a new one; for a section, in its turn. */
+  takeAs(
+    owner: Owner | undefined,
+    holdOptions: HoldOptions,
+    limits: Limits,
+    section?: Section,
+  ): Promise<LockHold | null> {
+    if (limits.trace === undefined && tracesAcquisitions()) {
+      const about = { kind: this.protocol.kind, name: this.name, isMember: holdOptions.isMember };
+      return traceAcquire(this.context.runtime, about, limits, (traced) =>
+        this.takeAs(owner, holdOptions, traced, section),
+      );
+    }
+    if (owner !== undefined) return this.#takeFor(owner, holdOptions, limits, section);
     this.#tellSelfWait(limits);
     return new LockAcquisition(this, undefined, holdOptions, limits.waitMs).take(limits);
   }
 
   /** @internal Waits for a section's turn within its owner; answers how to end the turn, or null after `waitMs`. */
-  async enterTurn(
-    section: Section,
-    waitMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<(() => void) | null> {
+  async enterTurn(section: Section, { waitMs, signal, trace }: Limits): Promise<(() => void) | null> {
     const { identity } = this.protocol;
     if (this.isShared) return () => {};
     using waitBudget = this.context.runtime.waitBudget(waitMs, signal);
     const { turns } = section.owner.interestIn(identity);
+    if (!turns.isOpenTo(section)) trace?.contended();
     if (!(await turns.enter(section, waitBudget))) return null;
-    return () => {
-      turns.leave(section);
-      section.owner.forgetIfIdle(identity);
-    };
+    return () => this.#leaveTurn(section);
   }
 
-  /** Takes the lock for an owner that may already hold it or be acquiring it right now. */
+  /** Takes the lock for an owner that may already hold it or be acquiring it right now; for a section, in its turn. */
   async #takeFor(
     owner: Owner,
     holdOptions: HoldOptions,
-    { waitMs, signal }: Limits,
+    { waitMs, signal, trace }: Limits,
+    section?: Section,
   ): Promise<LockHold | null> {
-    const { runtime } = this.context;
+    const { runtime, sections } = this.context;
     runtime.assertOpen();
-    const around = this.context.sections.current();
-    if (around !== undefined && around.owner !== owner)
-      refuseSelfWait(this, around.owner, { waitMs, signal });
-    this.#tellSelfWait({ waitMs, signal });
     using waitBudget = runtime.waitBudget(waitMs, signal);
     const { identity } = this.protocol;
-    // Re-entry is possible at once; only a first acquisition waits for another one of the same owner.
-    const held = owner.tenureOf(identity);
-    let entered = held && (await this.#enter(held, holdOptions, waitBudget));
-    if (entered !== undefined) return entered;
-    // Looked up only now: the owner may have dropped the interest while the server was asked.
-    const interest = owner.interestIn(identity);
-    const visit = Symbol('visit');
-    if (!(await interest.gate.enter(visit, waitBudget))) return null;
-    try {
-      entered = interest.tenure && (await this.#enter(interest.tenure, holdOptions, waitBudget));
-      if (entered !== undefined) return entered;
-      const remember = (tenure?: Tenure) => {
-        interest.tenure = tenure;
-        owner.forgetIfIdle(identity);
-      };
-      const limits = { waitMs: Math.max(0, waitBudget.endsAt - runtime.clock.now()), signal };
-      return await new LockAcquisition(this, { owner, remember }, holdOptions, limits.waitMs).take(limits);
-    } finally {
-      interest.gate.leave(visit);
-      owner.forgetIfIdle(identity);
+    if (section !== undefined && !this.isShared) {
+      // Sections take turns: re-entry would let this one in beside another section of the same owner.
+      const { turns } = owner.interestIn(identity);
+      if (!turns.isOpenTo(section)) trace?.contended();
+      if (!(await turns.enter(section, waitBudget))) return null;
     }
+    let taken: LockHold | null | undefined;
+    try {
+      const around = sections.current();
+      if (around !== undefined && around.owner !== owner)
+        refuseSelfWait(this, around.owner, { waitMs, signal });
+      this.#tellSelfWait({ waitMs, signal });
+      // Re-entry is possible at once; only a first acquisition waits for another one of the same owner.
+      const held = owner.tenureOf(identity);
+      taken = held && (await this.#enter(held, holdOptions, waitBudget, trace));
+      if (taken !== undefined) return taken;
+      // Looked up only now: the owner may have dropped the interest while the server was asked.
+      const interest = owner.interestIn(identity);
+      const visit = Symbol('visit');
+      if (!interest.gate.isIdle) trace?.contended();
+      if (!(await interest.gate.enter(visit, waitBudget))) return null;
+      try {
+        taken = interest.tenure && (await this.#enter(interest.tenure, holdOptions, waitBudget, trace));
+        if (taken !== undefined) return taken;
+        const remember = (tenure?: Tenure) => {
+          interest.tenure = tenure;
+          owner.forgetIfIdle(identity);
+        };
+        const limits = { waitMs: Math.max(0, waitBudget.endsAt - runtime.clock.now()), signal, trace };
+        const acquisition = new LockAcquisition(this, { owner, remember }, holdOptions, limits.waitMs);
+        taken = await acquisition.take(limits);
+        return taken;
+      } finally {
+        interest.gate.leave(visit);
+        owner.forgetIfIdle(identity);
+      }
+    } finally {
+      if (!taken && section !== undefined) this.#leaveTurn(section);
+    }
+  }
+
+  /** The section's work is done, or it did not get the lock. */
+  #leaveTurn(section: Section): void {
+    const { owner } = section;
+    const { identity } = this.protocol;
+    if (!this.isShared) owner.interestIn(identity).turns.leave(section);
+    owner.forgetIfIdle(identity);
   }
 
   /** Re-enters a tenure; undefined when its last entry has just been released. */
@@ -221,6 +236,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     tenure: Tenure,
     holdOptions: HoldOptions,
     waitBudget: WaitBudget,
+    trace: AcquireTrace | undefined,
   ): Promise<LockHold | undefined> {
     const { runtime } = this.context;
     const isWithoutToken = this.#fenced && tenure.token === undefined;
@@ -234,6 +250,7 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
       await waitBudget.wait(tenure.changed(), Number.POSITIVE_INFINITY);
       return undefined;
     }
+    trace?.attempted();
     const hold = new LockHold(runtime, this.name, holdOptions);
     const entering = tenure.enter(hold, holdOptions.leaseMs ?? runtime.watchdogMs).then((entered) => {
       return entered ? hold.attachTo(tenure) : undefined;
@@ -266,16 +283,6 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
   #tenureFor(options: OwnerOption | undefined): Tenure | undefined {
     this.context.runtime.assertOpen();
     return this.#ownerFor(checkOptions('owned', options).owner)?.tenureOf(this.protocol.identity);
-  }
-
-  async #timeout(waitMs: number): Promise<AcquireTimeoutError> {
-    try {
-      const state = await (this.protocol.obstacle?.() ?? this.protocol.describe());
-      return new AcquireTimeoutError(this.name, waitMs, await heldBy(this.context, state));
-    } catch {
-      // The error may lack the holder; the caller mainly needs to know that the wait is over.
-      return new AcquireTimeoutError(this.name, waitMs);
-    }
   }
 
   #describe(owner?: string): Promise<LockState> {

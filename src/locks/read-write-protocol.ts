@@ -37,6 +37,7 @@ export function holdKeys(key: string, field: string, first: number, last: number
 }
 
 export abstract class ReadWriteProtocol {
+  readonly kind: Mode;
   readonly name: string;
   readonly key: string;
   readonly identity: string;
@@ -46,9 +47,9 @@ export abstract class ReadWriteProtocol {
   protected readonly channel: string;
   /** The owner of the tenure, where known. */
   protected readonly owner: Owner | undefined;
-  readonly #mode: Mode;
 
   constructor(wire: Wire, name: string, mode: Mode, renew: Renew, owner: Owner | undefined) {
+    this.kind = mode;
     this.wire = wire;
     this.name = name;
     this.key = wire.keyOf(name);
@@ -56,7 +57,6 @@ export abstract class ReadWriteProtocol {
     this.renew = renew;
     this.channel = readWriteChannel(this.key);
     this.owner = owner;
-    this.#mode = mode;
   }
 
   get isOneCommand(): boolean {
@@ -66,12 +66,12 @@ export abstract class ReadWriteProtocol {
   /** The holders of this side. For the writer, that includes the read holds, which only its owner can have. */
   async holders(): Promise<readonly string[]> {
     const reply = await holdersScript.run(this.wire.driver, { lock: this.key }, {});
-    return reply.status === 'held' && reply.mode === this.#mode ? reply.holders : [];
+    return reply.status === 'held' && reply.mode === this.kind ? reply.holders : [];
   }
 
   async forceRelease(holders: readonly string[], answer: string, rememberMs: number): Promise<void> {
     const { driver, publish } = this.wire;
-    const args = { mode: this.#mode, publish, channel: this.channel, rememberMs, holders };
+    const args = { mode: this.kind, publish, channel: this.channel, rememberMs, holders };
     const reply = await forceReleaseScript.run(driver, { lock: this.key, answer }, args);
     this.wire.announced(reply.announced);
     await this.tidy(reply.readers);
@@ -82,7 +82,7 @@ export abstract class ReadWriteProtocol {
     const state = await this.#look(owner);
     if (state.status === 'free') return FREE_LOCK;
     const { mode, holders, remainingMs, holder } = state;
-    const isLocked = mode === this.#mode || (this.#mode === 'read' && holders > 1);
+    const isLocked = mode === this.kind || (this.kind === 'read' && holders > 1);
     return isLocked ? { remainingMs, holder } : FREE_LOCK;
   }
 

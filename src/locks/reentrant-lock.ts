@@ -32,7 +32,10 @@ export const REENTRANT_SCRIPTS = {
   describe: lockDescribe,
 };
 
+type Kind = 'lock' | 'nonReentrant' | 'spin' | 'fenced';
+
 export class ReentrantProtocol extends ScriptedProtocol {
+  readonly kind: Kind;
   readonly identity: string;
   readonly line: string;
   readonly guarded: Guarded | undefined;
@@ -41,8 +44,9 @@ export class ReentrantProtocol extends ScriptedProtocol {
   readonly #spin: (() => Waiting) | undefined;
 
   /** @param spin how a spin lock waits, without a subscription */
-  constructor(wire: Wire, name: string, renew: Renew, spin?: () => Waiting) {
+  constructor(wire: Wire, name: string, renew: Renew, kind: Kind, spin?: () => Waiting) {
     super(wire, name, REENTRANT_SCRIPTS, renew);
+    this.kind = kind;
     this.identity = `lock ${this.key}`;
     this.line = spin === undefined ? this.identity : `spin-${this.identity}`;
     this.guarded = guardedBy(wire, this.key, (hold, terms) => this.reclaim(hold, terms));

@@ -2,6 +2,7 @@
  * The commands that the exclusive locks share: one set of scripts for each key layout. The sets agree in
  * their arguments and answers.
  */
+import type { PrimitiveKind } from '../channels.ts';
 import { lockChannel, tombstoneKey } from '../keys.ts';
 import type { GrantingScripts } from '../requests/grant-sender.ts';
 import type { Wire } from '../requests/wire.ts';
@@ -42,6 +43,7 @@ export function renewWith({ renew }: LockScripts, { driver }: Wire): Renew {
 }
 
 export abstract class ScriptedProtocol implements LockProtocol {
+  abstract readonly kind: PrimitiveKind;
   readonly name: string;
   readonly key: string;
   readonly renew: Renew;

@@ -34,6 +34,7 @@ export const SIMPLE_SCRIPTS = {
 const POLL_MS = 250;
 
 export class SimpleProtocol extends ScriptedProtocol {
+  readonly kind = 'simple';
   readonly identity: string;
   readonly line: string;
   readonly guarded: Guarded | undefined;

@@ -7,7 +7,8 @@
  */
 import type { CancelTimer } from '../clock.ts';
 import type { Link } from '../linked-list.ts';
-import { classify, errorOfAll, isSlotMoving, mayHaveRun, unanswered } from '../outcome.ts';
+import { classify, errorOfAll, isSlotMoving, mayHaveRun, promised, unanswered } from '../outcome.ts';
+import type { AcquireTrace } from '../tracing.ts';
 import { onAbort } from './abort.ts';
 import { Backoff } from './backoff.ts';
 import { type Line, nextLookMs, type Waiter } from './line.ts';
@@ -41,6 +42,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   #trouble: { readonly error: unknown; readonly backoff: Backoff } | undefined;
   #cancelLimit: CancelTimer | undefined;
   #forgetSignal: (() => void) | undefined;
+  #trace: AcquireTrace | undefined;
 
   /** @param lineId acquisitions with the same id queue up together in this process; null: they do not queue */
   constructor(runtime: Runtime, lineId: string | null) {
@@ -100,8 +102,9 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
    * said so or others are ahead in the line: then it waits out the outage. A moving slot is only a reason to wait.
    * Rejects with the abort reason, or a HoldfastError.
    */
-  take({ waitMs, signal }: Limits): Promise<T | null> {
+  take({ waitMs, signal, trace }: Limits): Promise<T | null> {
     return new Promise((resolve, reject) => {
+      this.#trace = trace;
       this.#resolve = resolve;
       this.#reject = reject;
       const { closing, clock, lines, commandTimeoutMs } = this.runtime;
@@ -111,6 +114,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
       this.#endsAt = now + waitMs;
       this.#settleBy = (waitMs === Number.POSITIVE_INFINITY ? now : this.#endsAt) + commandTimeoutMs;
       const hasOthers = lines.waitingAt(this.#lineId) !== undefined;
+      if (hasOthers) trace?.contended();
       // One attempt only, and others of this process wait already: it cannot be its turn.
       if (waitMs === 0 && hasOthers && !this.isShared) return resolve(null);
       this.#place = this.runtime.underWay.add(this);
@@ -170,11 +174,13 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
     this.#state = 'asking';
     this.#isInDoubt = true;
     this.#hasAttempted = true;
+    this.#trace?.attempted();
     this.#line?.attempting();
     // A single command has its own time-out; those of repeated ones add up.
     if (this.isBounded && this.#trouble === undefined) this.#cancelLimit?.();
     else this.#limit(this.#settleBy);
-    this.#attemptSurely().then(
+    // An error thrown before the send must not reach the code that made this waiter proceed.
+    promised(this.attempt, this).then(
       (answer) => {
         if (this.#state === 'asking') this.#answered(answer, wasInDoubt);
       },
@@ -182,15 +188,6 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
         if (this.#state === 'asking') this.#failed(error, wasInDoubt);
       },
     );
-  }
-
-  /** An error thrown before the send must not reach the code that made this waiter proceed. */
-  #attemptSurely(): Promise<A> {
-    try {
-      return this.attempt();
-    } catch (error) {
-      return Promise.reject(error);
-    }
   }
 
   #answered(answer: A, wasInDoubt: boolean): void {
@@ -208,6 +205,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   #refused(busyMs: number, wasInDoubt: boolean): void {
     // An earlier attempt that got no answer may still be on its way: the doubt stays until one is granted.
     this.#isInDoubt = wasInDoubt;
+    this.#trace?.contended();
     this.#trouble = undefined;
     this.#waitForEver();
     if (this.runtime.clock.now() >= this.#endsAt) this.#end(() => this.#resolve(null));

@@ -163,25 +163,26 @@ export class Line implements Listener, Polled {
     if (!isTold) this.#ownMessages = 0;
     this.#standBack ??= new StandBack();
     const isKnown = answer !== 'released' && answer >= 0;
-    const standBackMs = this.#standBack.released(isKnown ? answer - own : 1);
-    if (standBackMs === 0) this.wake();
-    else this.#standBackFor(standBackMs);
+    this.#wakeIn(this.#standBack.released(isKnown ? answer - own : 1));
   }
 
-  onMessage(): void {
+  onMessage(): boolean {
     if (this.#ownMessages > 0) {
       this.#ownMessages -= 1;
-      return;
+      return false;
     }
-    const standBackMs = this.#standBack?.turnEnded() ?? 0;
-    if (standBackMs === 0) this.wake();
-    else this.#standBackFor(standBackMs);
+    this.#wakeIn(this.#standBack?.turnEnded() ?? 0);
+    return true;
   }
 
-  #standBackFor(ms: number): void {
+  /** Wakes the head after standing back for so long. */
+  #wakeIn(ms: number): void {
     // An attempt under way may have run before the release, and its answer would hide the release.
-    this.#stale = this.#cancelPause === undefined;
-    if (this.#stale) return;
+    if (ms === 0 || this.#cancelPause === undefined) {
+      this.wake();
+      return;
+    }
+    this.#stale = false;
     this.lookAgainIn(ms);
     this.pause();
   }
@@ -228,10 +229,8 @@ export class Line implements Listener, Polled {
   peeked(remainingMs: number): void {
     // The line was woken or got the lock meanwhile: this answer is outdated.
     if (this.#cancelPause === undefined || this.#pollMs === 0) return;
-    this.#stopPause();
     if (remainingMs === FREE_MS) {
-      this.#stale = true;
-      this.#head?.proceed();
+      this.wake();
     } else {
       this.foundTaken(remainingMs, this.#pollMs);
       this.pause();

@@ -26,7 +26,7 @@ export class LocalMutex<T> {
 
   /** Returns false when the wait budget ran out. After true, the caller must call `leave`. */
   async enter(who: T, waitBudget: WaitBudget): Promise<boolean> {
-    if (this.#isOpenTo(who)) {
+    if (this.isOpenTo(who)) {
       this.#inside.push(who);
       return true;
     }
@@ -50,14 +50,15 @@ export class LocalMutex<T> {
   leave(who: T): void {
     this.#inside.splice(this.#inside.lastIndexOf(who), 1);
     for (const waiter of this.#waiting) {
-      if (!this.#isOpenTo(waiter.who)) continue;
+      if (!this.isOpenTo(waiter.who)) continue;
       this.#waiting.delete(waiter);
       this.#inside.push(waiter.who);
       waiter.pass();
     }
   }
 
-  #isOpenTo(who: T): boolean {
+  /** Whether it may enter without waiting. */
+  isOpenTo(who: T): boolean {
     const innermost = this.#inside.at(-1);
     return innermost === undefined || this.#mayJoin(innermost, who);
   }

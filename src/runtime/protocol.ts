@@ -4,6 +4,7 @@
  * All of them are idempotent. An owner is used for one hold only and never again, so that a late command of
  * an old hold cannot touch a new one.
  */
+import type { PrimitiveKind } from '../channels.ts';
 import type { Owner } from './owner.ts';
 
 /** How the head of the line learns when to attempt again. */
@@ -82,6 +83,7 @@ export interface Guarded {
 
 /** The commands that keep and end a tenure. Without `enter` and `leave` it cannot be re-entered. */
 export interface TenureProtocol {
+  readonly kind: PrimitiveKind;
   /** The user's name of the lock, for messages. */
   readonly name: string;
   /** The lock's key. */

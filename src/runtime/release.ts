@@ -1,7 +1,9 @@
 /**
  * Ends a tenure on the server. The owner learns whether it held the lock until then, even if replies get lost.
  */
+import { tracesReleases } from '../channels.ts';
 import { mayHaveRun } from '../outcome.ts';
+import { traceRelease } from '../tracing.ts';
 import type { Lease } from './lease-deadline.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { retry, retryCommand } from './retry.ts';
@@ -17,10 +19,20 @@ export interface Ending {
   readonly isDoubtful: boolean;
 }
 
-export function release(
-  runtime: Runtime,
-  { protocol, owner, lease, isDoubtful }: Ending,
-): Promise<ReleaseAnswer> {
+export function release(runtime: Runtime, ending: Ending): Promise<ReleaseAnswer> {
+  if (!tracesReleases()) return send(runtime, ending);
+  const { kind, name } = ending.protocol;
+  const permits = kind === 'permitSemaphore' ? 1 : undefined;
+  const about = { kind, name, owner: ending.owner, permits };
+  return traceRelease(
+    runtime,
+    about,
+    () => send(runtime, ending),
+    (answer) => answer === 'lost',
+  );
+}
+
+function send(runtime: Runtime, { protocol, owner, lease, isDoubtful }: Ending): Promise<ReleaseAnswer> {
   const { guarded } = protocol;
   const what = `release "${protocol.name}"`;
   // A late copy of the attempt must not take the lock again.

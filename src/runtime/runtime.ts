@@ -36,6 +36,9 @@ export interface PendingCall extends Interruptible {
 }
 
 export interface RuntimeSettings {
+  /** Who the client is, for those that observe it. */
+  readonly clientId: string;
+  readonly label: string;
   readonly driver: Driver;
   readonly clock: Clock;
   readonly watchdogMs: number;
@@ -55,6 +58,8 @@ export interface RuntimeSettings {
 }
 
 export class Runtime {
+  readonly clientId: string;
+  readonly label: string;
   readonly driver: Driver;
   readonly clock: Clock;
   readonly leaseClock: LeaseClock;
@@ -89,6 +94,8 @@ export class Runtime {
 
   constructor(settings: RuntimeSettings) {
     const { driver, clock, watchdogMs, commandTimeoutMs, report } = settings;
+    this.clientId = settings.clientId;
+    this.label = settings.label;
     this.driver = driver;
     this.clock = clock;
     this.leaseClock = new LeaseClock(clock);
@@ -98,7 +105,7 @@ export class Runtime {
     this.passOnWithin = settings.passOn ?? false;
     this.report = report;
     this.hub = new WakeHub(settings);
-    this.lines = new Lines(clock, this.hub, new Poller(clock, settings.peek, (key) => this.slotOf(key)));
+    this.lines = new Lines(clock, this.hub, new Poller(settings, (key) => this.slotOf(key)));
     this.backgroundRetry = new BackgroundRetry(clock, report);
     this.watchdog = new Watchdog(this, watchdogMs);
     this.whileHolding = settings.whileHolding ?? (() => {});

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../clock.ts';
+import type { AcquireTrace } from '../tracing.ts';
 import { onAbort } from './abort.ts';
 
 /** How long a caller is ready to wait, and what else ends its wait. */
@@ -13,6 +14,8 @@ export interface Limits {
   /** 0: one attempt. */
   readonly waitMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Counts what the call does; undefined while nobody listens. */
+  readonly trace?: AcquireTrace | undefined;
 }
 
 /** The result of a wait whose time is over. */

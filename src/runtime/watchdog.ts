@@ -7,9 +7,11 @@
  * blocked or the machine slept.
  */
 
+import { tracesRenewals } from '../channels.ts';
 import type { CancelTimer } from '../clock.ts';
 import { LinkedList } from '../linked-list.ts';
 import { classify, isSlotMoving, unanswered } from '../outcome.ts';
+import { traceRenewal } from '../tracing.ts';
 import { Backoff } from './backoff.ts';
 import type { Renew } from './protocol.ts';
 import type { Runtime } from './runtime.ts';
@@ -214,7 +216,8 @@ export class Watchdog {
     const isLeased = tenures.length === 1 && first?.isRenewed === false;
     const leaseMs = isLeased ? first.leaseLeftMs : this.#leaseMs;
     for (const tenure of tenures) tenure.asked(sentAt, leaseMs);
-    const held = await renew(keys, leaseMs, owners, counts);
+    const send = () => renew(keys, leaseMs, owners, counts);
+    const held = await (tracesRenewals() ? traceRenewal(this.#runtime, keys.length, send) : send());
     const missing: Tenure[] = [];
     for (const [i, tenure] of tenures.entries()) {
       if (held[i] === 1) {

@@ -7,16 +7,18 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { createClient as createClient5, createCluster as createCluster5 } from 'redis5';
 import { expectTypeOf } from 'vitest';
 import {
+  type AcquireMessage,
   type Capabilities,
   type ClientEvents,
   type ClientOptions,
   type ClientRecord,
   type CloseOptions,
   type Description,
-  type Diagnostic,
+  type EventMessage,
   type Health,
   type HolderInfo,
   Holdfast,
+  type HoldMessage,
   type LossReason,
   type Owner,
   type OwnerInfo,
@@ -184,9 +186,11 @@ export function listening(client: Holdfast): void {
   client.on('lost', (event: { lateMs: number }) => event);
 }
 
-export function diagnosing(message: unknown): void {
-  const diagnostic = message as Diagnostic;
-  expectTypeOf(diagnostic.clientId).toBeString();
-  if (diagnostic.event === 'lost') expectTypeOf(diagnostic.payload.reason).toEqualTypeOf<LossReason>();
-  if (diagnostic.event === 'stalled') expectTypeOf(diagnostic.payload.lateMs).toBeNumber();
+export function observing(lost: EventMessage<'lost'>, acquire: AcquireMessage, hold: HoldMessage): void {
+  expectTypeOf(lost.clientId).toBeString();
+  expectTypeOf(lost.reason).toEqualTypeOf<LossReason>();
+  expectTypeOf(acquire.outcome).toEqualTypeOf<'granted' | 'timeout' | 'aborted' | 'failed' | undefined>();
+  expectTypeOf(hold.acquire).toEqualTypeOf<AcquireMessage>();
+  // @ts-expect-error: only the client says who acquires it
+  acquire.clientId = 'another';
 }

@@ -7,6 +7,7 @@
  * may have been missed in between. Waiters poll as well: the hub makes waiting fast, polls make it correct.
  */
 
+import { tellWake } from '../../channels.ts';
 import type { CancelTimer, Clock } from '../../clock.ts';
 import type { Driver } from '../../drivers/driver.ts';
 import type { Report, WarningCode } from '../../events.ts';
@@ -15,7 +16,8 @@ import { type LinkOwner, WakeLink } from './link.ts';
 
 /** A listener on a channel. */
 export interface Listener {
-  onMessage(): void;
+  /** Returns whether the message was news. */
+  onMessage(): boolean;
   /** A message may have been missed while unsubscribed. */
   onMissed(): void;
 }
@@ -44,6 +46,7 @@ function lockOf(channel: string): string {
 }
 
 export interface WakeHubSettings {
+  readonly clientId: string;
   readonly driver: Driver;
   readonly clock: Clock;
   readonly channels: WakeChannels;
@@ -74,7 +77,9 @@ export class WakeHub {
       clock,
       channels,
       onMessage: (channel) => {
-        for (const listener of this.#listeners.get(channel) ?? []) listener.onMessage();
+        let isNews = false;
+        for (const listener of this.#listeners.get(channel) ?? []) isNews = listener.onMessage() || isNews;
+        if (isNews) tellWake(settings.clientId, 'message', channel);
       },
       onAdrift: (adrift) => {
         for (const channel of adrift) void this.#resume(channel);
@@ -165,6 +170,7 @@ export class WakeHub {
     if (home !== former) former?.unwant(channel);
     await home.want(channel);
     if (!home.isSubscribed(channel)) return;
+    tellWake(this.#settings.clientId, 'subscribed', channel);
     for (const listener of this.#listeners.get(channel) ?? []) listener.onMissed();
   }
 

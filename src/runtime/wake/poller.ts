@@ -5,6 +5,7 @@
  * attempt only for those that are free.
  */
 
+import { tellWake } from '../../channels.ts';
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { classify } from '../../outcome.ts';
 import { FREE_MS, UNKNOWN_MS } from '../protocol.ts';
@@ -34,7 +35,14 @@ export interface Polled {
 /** Looks at many locks in one call. */
 export type Peek = (keys: readonly string[]) => Promise<readonly number[]>;
 
+export interface PollerSettings {
+  readonly clientId: string;
+  readonly clock: Clock;
+  readonly peek: Peek;
+}
+
 export class Poller {
+  readonly #clientId: string;
   readonly #clock: Clock;
   readonly #peek: Peek;
   readonly #slotOf: (key: string) => number;
@@ -42,7 +50,8 @@ export class Poller {
   readonly #dueAt = new Map<Polled, number>();
   #cancelTick: CancelTimer | undefined;
 
-  constructor(clock: Clock, peek: Peek, slotOf: (key: string) => number) {
+  constructor({ clientId, clock, peek }: PollerSettings, slotOf: (key: string) => number) {
+    this.#clientId = clientId;
     this.#clock = clock;
     this.#peek = peek;
     this.#slotOf = slotOf;
@@ -93,6 +102,7 @@ export class Poller {
       // A key without expiry is no lock. Its waiter must learn that, which only its own attempt tells it.
       for (const [i, polled] of batch.entries()) {
         const remainingMs = remaining[i] ?? FREE_MS;
+        if (remainingMs === FREE_MS) tellWake(this.#clientId, 'look', polled.peekKey);
         polled.peeked(remainingMs >= 0 ? remainingMs : FREE_MS);
       }
     } catch (error) {

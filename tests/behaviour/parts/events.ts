@@ -1,7 +1,7 @@
 /** What a client tells its listeners, and that listeners cannot disturb it. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ClientEvents, Diagnostic, Hold } from '../../../src/index.ts';
+import type { ClientEvents, EventMessage, Hold } from '../../../src/index.ts';
 import { LABEL, randomName } from '../../harness/names.ts';
 import { describeWithProcess, openRaw, ownProxy, ownServer, sharedServer } from '../../harness/servers.ts';
 import { eventually } from '../../harness/wait.ts';
@@ -122,17 +122,19 @@ export function describeEvents(context: Context): void {
       },
     );
 
-    it('publishes every event on the diagnostics channel, with the id of its client', async () => {
-      const heard: Diagnostic[] = [];
+    it('publishes every event on its diagnostics channel, with the id of its client', async () => {
+      const heard: unknown[] = [];
       const client = await context.client();
-      const note = (message: unknown) => {
-        const diagnostic = message as Diagnostic;
-        if (diagnostic.clientId === client.id) heard.push(diagnostic);
-      };
-      subscribe('holdfast', note);
-      onTestFinished(() => {
-        unsubscribe('holdfast', note);
-      });
+      for (const channel of ['holdfast:lost', 'holdfast:error']) {
+        const note = (message: unknown) => {
+          const event = message as EventMessage<'lost' | 'error'>;
+          if (event.clientId === client.id) heard.push([channel, event]);
+        };
+        subscribe(channel, note);
+        onTestFinished(() => {
+          unsubscribe(channel, note);
+        });
+      }
       const hold = await client.getLock(randomName()).lock();
       const broken = new Error('from onRelease');
       const onRelease = () => Promise.reject(broken);
@@ -140,8 +142,8 @@ export function describeEvents(context: Context): void {
       await client.close();
       const { name, owner } = hold;
       expect(heard).toMatchObject([
-        { clientId: client.id, event: 'error', payload: { error: broken } },
-        { clientId: client.id, event: 'lost', payload: { name, owner, label: LABEL, reason: 'closed' } },
+        ['holdfast:error', { error: broken }],
+        ['holdfast:lost', { name, owner, label: LABEL, reason: 'closed' }],
       ]);
     });
   });

@@ -12,6 +12,7 @@ function setUp(peek: Peek = async (keys) => keys.map(() => 60_000)) {
   const driver = new HandDrivenDriver();
   driver.answersAtOnce = true;
   const hub = new WakeHub({
+    clientId: 'c',
     driver,
     clock,
     channels: new WakeChannels('plain'),
@@ -19,7 +20,7 @@ function setUp(peek: Peek = async (keys) => keys.map(() => 60_000)) {
     takeBack() {},
   });
   let emptied = 0;
-  const poller = new Poller(clock, peek, () => 0);
+  const poller = new Poller({ clientId: 'c', clock, peek }, () => 0);
   const line = new Line(clock, hub, poller, () => {
     emptied += 1;
   });

@@ -14,6 +14,8 @@ function setUp() {
   const { report, takeBack } = new Reports();
   const driver = new CarryingDriver();
   const runtime = new Runtime({
+    clientId: 'c',
+    label: 'bench',
     driver,
     clock,
     watchdogMs: 30_000,

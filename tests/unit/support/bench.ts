@@ -47,7 +47,8 @@ export class Bench {
     const channels = new WakeChannels('plain');
     const peek = async (keys: readonly string[]) => keys.map(() => -1);
     const times = { watchdogMs, commandTimeoutMs, passOn };
-    this.runtime = new Runtime({ driver, clock, ...times, report, takeBack, channels, peek });
+    const who = { clientId: 'c', label: 'bench' };
+    this.runtime = new Runtime({ ...who, driver, clock, ...times, report, takeBack, channels, peek });
   }
 
   /** A tenure that begins now. */
@@ -121,6 +122,7 @@ export class NotingRenewal {
 
 /** A protocol that says yes to everything and notes it; what it answers may be replaced at any time. */
 export class HandDrivenProtocol implements LockProtocol {
+  readonly kind = 'lock';
   readonly key: string;
   readonly identity: string;
   readonly line: string;

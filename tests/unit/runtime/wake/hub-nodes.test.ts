@@ -84,10 +84,10 @@ function setUp({
   const reports = new Reports();
   const { report, takeBack } = reports;
   const channels = new WakeChannels(kind);
-  const hub = new WakeHub({ driver, clock, channels, report, takeBack });
+  const hub = new WakeHub({ clientId: 'c', driver, clock, channels, report, takeBack });
   const woken: string[] = [];
   const listen = (channel: string) =>
-    hub.listen(channel, { onMessage: () => woken.push(channel), onMissed: () => woken.push(channel) });
+    hub.listen(channel, { onMessage: () => woken.push(channel) > 0, onMissed: () => woken.push(channel) });
   return { channels, clock, driver, hub, listen, reports, woken };
 }
 

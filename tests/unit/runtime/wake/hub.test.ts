@@ -13,10 +13,17 @@ function setUp({ answersAtOnce = true } = {}) {
   driver.answersAtOnce = answersAtOnce;
   const reports = new Reports();
   const { report, takeBack } = reports;
-  const hub = new WakeHub({ driver, clock, channels: new WakeChannels('plain'), report, takeBack });
+  const hub = new WakeHub({
+    clientId: 'c',
+    driver,
+    clock,
+    channels: new WakeChannels('plain'),
+    report,
+    takeBack,
+  });
   const woken: string[] = [];
   const listen = (channel: string, who = channel) =>
-    hub.listen(channel, { onMessage: () => woken.push(who), onMissed: () => woken.push(who) });
+    hub.listen(channel, { onMessage: () => woken.push(who) > 0, onMissed: () => woken.push(who) });
   return { clock, driver, hub, listen, reports, woken };
 }
 

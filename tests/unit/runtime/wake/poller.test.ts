@@ -21,7 +21,7 @@ function setUp(answer: Peek = async (keys) => keys.map(() => -2), slotOf: (key: 
     calls.push(keys);
     return answer(keys);
   };
-  return { clock, calls, poller: new Poller(clock, peek, slotOf) };
+  return { clock, calls, poller: new Poller({ clientId: 'c', clock, peek }, slotOf) };
 }
 
 function lines(count: number): NotingLine[] {
