@@ -134,8 +134,7 @@ export function traceAcquire<Limits extends { readonly signal?: AbortSignal | un
       }
       message.outcome = value === null || value === false ? 'timeout' : 'granted';
       const [hold, ...others] = followedIn(value);
-      if (others.length > 0) return;
-      message.owner = hold?.owner;
+      message.owner = others.length === 0 ? hold?.owner : undefined;
       message.token = hold?.token;
     },
   );

@@ -208,6 +208,7 @@ export const PROJECTS: readonly Project[] = [
   { name: 'unit', tier: 'unit', files: ['unit/**/*.test.ts'] },
   { name: 'lua', tier: 'default', files: LUA },
   { name: 'kit', tier: 'default', files: ['kit/*.test.ts'] },
+  { name: 'channels', tier: 'default', files: ['channels/*.test.ts'] },
   { name: 'counts', tier: 'default', files: ['counts/*.test.ts'] },
   { name: 'harness', tier: 'all', files: ['harness/*.test.ts'] },
   { name: 'nemesis', tier: 'all', files: ['nemesis/*.test.ts'] },

@@ -1,0 +1,341 @@
+/** What every kind of lock publishes. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Holdfast, Lock, PrimitiveKind } from '../../src/index.ts';
+import { LABEL, randomName } from '../harness/names.ts';
+import { openShared } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
+import { ACQUIRED, BEGUN, connect, hear, OVER, REJECTED, RELEASED } from './support/hearing.ts';
+
+interface Kind {
+  readonly kind: PrimitiveKind;
+  readonly of: (client: Holdfast, name: string) => Lock;
+  /** Another side of the lock that keeps this one out, where it does not keep itself out. */
+  readonly against?: (client: Holdfast, name: string) => Lock;
+}
+
+const KINDS: readonly Kind[] = [
+  { kind: 'lock', of: (client, name) => client.getLock(name) },
+  { kind: 'nonReentrant', of: (client, name) => client.getNonReentrantLock(name) },
+  { kind: 'fair', of: (client, name) => client.getFairLock(name) },
+  { kind: 'fenced', of: (client, name) => client.getFencedLock(name) },
+  { kind: 'spin', of: (client, name) => client.getSpinLock(name) },
+  { kind: 'simple', of: (client, name) => client.getSimpleLock(name) },
+  { kind: 'write', of: (client, name) => client.getReadWriteLock(name).writeLock() },
+  {
+    kind: 'read',
+    of: (client, name) => client.getReadWriteLock(name).readLock(),
+    against: (client, name) => client.getReadWriteLock(name).writeLock(),
+  },
+];
+
+const obstacle = ({ of, against }: Kind, client: Holdfast, name: string) => (against ?? of)(client, name);
+
+describe.each(KINDS)('a lock of the kind $kind', (kind) => {
+  it('tells of the call, the hold and the release, with one object each', async () => {
+    const client = await connect();
+    const heard = hear(client);
+    const name = randomName();
+    const hold = await kind.of(client, name).lock();
+    expect(heard.steps()).toEqual([...ACQUIRED, ...BEGUN]);
+    expect(await hold.unlock()).toBe(true);
+    expect(heard.steps()).toEqual([...ACQUIRED, ...BEGUN, ...RELEASED, ...OVER]);
+
+    const subject = { clientId: client.id, label: LABEL, kind: kind.kind, name };
+    const { owner } = hold;
+    const token = 'token' in hold && hold.token !== undefined ? hold.token : undefined;
+    expect(token === undefined).toBe(kind.kind !== 'fenced');
+    const [acquire, ...otherCalls] = heard.of('acquire');
+    expect(otherCalls).toEqual([]);
+    expect(acquire).toEqual({
+      ...subject,
+      permits: undefined,
+      isMember: false,
+      outcome: 'granted',
+      waitedMs: expect.any(Number),
+      attempts: 1,
+      contended: false,
+      owner,
+      token,
+    });
+    const [held] = heard.of('hold');
+    expect(held).toEqual({
+      ...subject,
+      owner,
+      token,
+      isMember: false,
+      acquire,
+      ended: 'released',
+      reason: undefined,
+      heldMs: expect.any(Number),
+    });
+    expect(held?.acquire).toBe(acquire);
+    expect(heard.of('release')).toEqual([{ ...subject, owner, permits: undefined, outcome: 'released' }]);
+    for (const channel of ['acquire', 'hold', 'release'] as const)
+      expect(heard.objects(channel).size).toBe(1);
+  });
+
+  it('tells that its only attempt was refused', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    await obstacle(kind, other, name).lock();
+    const heard = hear(client);
+    expect(await kind.of(client, name).tryLock()).toBeNull();
+    expect(heard.steps()).toEqual(ACQUIRED);
+    expect(heard.of('acquire')).toMatchObject([{ outcome: 'timeout', attempts: 1, contended: true }]);
+  });
+
+  it('tells how long a caller waited for another client', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    const hold = await obstacle(kind, other, name).lock();
+    const heard = hear(client);
+    const lock = kind.of(client, name);
+    expect(await lock.tryLock({ waitMs: 30 })).toBeNull();
+    expect(heard.of('acquire')[0]).toMatchObject({ outcome: 'timeout', contended: true });
+    // The timers of Node.js may fire a little early.
+    expect(heard.of('acquire')[0]?.waitedMs).toBeGreaterThan(25);
+
+    const waiting = lock.lock();
+    // Answered after the first attempt of the waiter, which was sent before it.
+    await client.inspect(name);
+    await hold.unlock();
+    await waiting;
+    const granted = heard.of('acquire')[1];
+    expect(granted).toMatchObject({ outcome: 'granted', contended: true });
+    expect(granted?.attempts).toBeGreaterThanOrEqual(2);
+  });
+
+  it('tells that the caller gave up, or that the client closed', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    await obstacle(kind, other, name).lock();
+    const heard = hear(client);
+    const giveUp = new AbortController();
+    const reason = new Error('enough');
+    const waiting = kind.of(client, name).lock({ signal: giveUp.signal });
+    giveUp.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    expect(heard.steps()).toEqual(REJECTED);
+    expect(heard.of('acquire')[0]).toMatchObject({ outcome: 'aborted', error: reason });
+
+    const until = kind.of(client, name).lock();
+    const closing = client.close();
+    await expect(until).rejects.toMatchObject({ code: 'ERR_CLOSED' });
+    await closing;
+    expect(heard.of('acquire')[1]).toMatchObject({ outcome: 'aborted', error: { code: 'ERR_CLOSED' } });
+  });
+
+  it('tells of an error', async () => {
+    const client = await connect();
+    const raw = await openShared();
+    const name = randomName();
+    await raw.command('ZADD', name, '1', 'no lock');
+    const heard = hear(client);
+    const error = await kind
+      .of(client, name)
+      .lock()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect(heard.steps()).toEqual(REJECTED);
+    expect(heard.of('acquire')).toMatchObject([{ outcome: 'failed', attempts: 1 }]);
+    expect(heard.of('acquire')[0]?.error).toBe(error);
+  });
+
+  it('tells of a loss once, when it happens', async () => {
+    const client = await connect();
+    const heard = hear(client);
+    const name = randomName();
+    const lock = kind.of(client, name);
+    const hold = await lock.lock();
+    await lock.forceUnlock();
+    expect(heard.steps().slice(0, 9)).toEqual([...ACQUIRED, ...BEGUN, ...OVER, 'lost']);
+    expect(await hold.unlock()).toBe(false);
+    expect(heard.of('hold')).toMatchObject([{ ended: 'lost', reason: 'forced' }]);
+    expect(heard.of('lost')).toMatchObject([{ name, owner: hold.owner, reason: 'forced', label: LABEL }]);
+  });
+
+  it('tells of a release that found it gone', async () => {
+    const client = await connect();
+    const raw = await openShared();
+    const heard = hear(client);
+    const hold = await kind.of(client, randomName()).lock();
+    await raw.command('DEL', hold.name);
+    expect(await hold.unlock()).toBe(false);
+    expect(heard.of('release')).toMatchObject([{ outcome: 'lost', owner: hold.owner }]);
+    expect(heard.of('hold')).toMatchObject([{ ended: 'lost', reason: 'notOwner' }]);
+    expect(heard.of('lost')).toMatchObject([{ reason: 'notOwner' }]);
+  });
+});
+
+describe.each(KINDS.filter(({ kind }) => kind !== 'nonReentrant'))('re-entry of the kind $kind', (kind) => {
+  it('is a call and a hold for every entry, and one release', async () => {
+    const client = await connect();
+    const heard = hear(client);
+    const lock = kind.of(client, randomName());
+    await lock.withLock(() => lock.withLock(() => 1));
+    const [outer, inner] = heard.of('acquire');
+    expect([outer, inner]).toMatchObject([
+      { outcome: 'granted', contended: false },
+      { outcome: 'granted', attempts: 1, contended: false, owner: outer?.owner },
+    ]);
+    expect(heard.of('hold').map(({ acquire, ended }) => [acquire, ended])).toEqual([
+      [inner, 'released'],
+      [outer, 'released'],
+    ]);
+    expect(heard.of('release')).toHaveLength(1);
+  });
+});
+
+describe('the wake-up of a waiter', () => {
+  it('is told with the channel of the message', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    const hold = await other.getLock(name).lock();
+    const heard = hear(client);
+    const waiting = client.getLock(name).lock();
+    const raw = await openShared();
+    const channel = `redisson_lock__channel:{${name}}`;
+    await eventually(async () => {
+      expect(await raw.command('PUBSUB', 'NUMSUB', channel)).toEqual([channel, 1]);
+    });
+    await hold.unlock();
+    await waiting;
+    expect(heard.of('wake')).toEqual([{ clientId: client.id, by: 'message', source: channel }]);
+  });
+
+  it('is told with the key that a look found free', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    const hold = await other.getLock(name).lock();
+    const heard = hear(client);
+    const waiting = client.getLock(name).lock();
+    const raw = await openShared();
+    await eventually(async () => {
+      const channel = `redisson_lock__channel:{${name}}`;
+      expect(await raw.command('PUBSUB', 'NUMSUB', channel)).toEqual([channel, 1]);
+    });
+    // Without a message: only a poll finds this.
+    await raw.command('DEL', hold.name);
+    await waiting;
+    expect(heard.of('wake')).toEqual([{ clientId: client.id, by: 'look', source: name }]);
+  }, 20_000);
+});
+
+describe('a lock that is passed on', () => {
+  it('ends one hold before the next begins, without a release', async () => {
+    const client = await connect({ passOn: { maxMs: 60_000 } });
+    const heard = hear(client);
+    const lock = client.getLock(randomName());
+    const [first, second] = [lock.lock(), lock.lock()];
+    await (await first).unlock();
+    await (await second).unlock();
+    const ofHolds = heard.all.filter(({ channel }) => channel === 'hold' || channel === 'release');
+    const [former, next] = [...heard.objects('hold')];
+    expect(ofHolds.map(({ channel, step, message }) => [channel, step, message === former ? 1 : 2])).toEqual([
+      ['hold', 'start', 1],
+      ['hold', 'end', 1],
+      ['hold', 'asyncStart', 1],
+      ['hold', 'asyncEnd', 1],
+      ['hold', 'start', 2],
+      ['hold', 'end', 2],
+      ['release', 'start', 2],
+      ['release', 'end', 2],
+      ['release', 'asyncStart', 2],
+      ['release', 'asyncEnd', 2],
+      ['hold', 'asyncStart', 2],
+      ['hold', 'asyncEnd', 2],
+    ]);
+    expect(next).toMatchObject({ acquire: { attempts: 0, contended: true, outcome: 'granted' } });
+  });
+});
+
+describe('sections of one owner', () => {
+  it('are contended while they wait for their turn', async () => {
+    const client = await connect();
+    const heard = hear(client);
+    const lock = client.getLock(randomName());
+    await client.scope(() => Promise.all([lock.withLock(() => 1), lock.withLock(() => 2)]));
+    expect(heard.of('acquire')).toMatchObject([{ contended: false }, { contended: true }]);
+  });
+});
+
+describe('a renewal', () => {
+  it('is told with how many holds it renews, and how many are gone', async () => {
+    const client = await connect({ watchdogMs: 300 });
+    const raw = await openShared();
+    const heard = hear(client);
+    const holds = await Promise.all([1, 2, 3].map(() => client.getLock(randomName()).lock()));
+    await eventually(() => expect(heard.of('renew')).not.toEqual([]));
+    expect(heard.of('renew')[0]).toEqual({ clientId: client.id, label: LABEL, holds: 3, gone: 0 });
+    await raw.command('DEL', holds[0]?.name as string);
+    await eventually(() => expect(heard.of('renew').at(-1)).toMatchObject({ gone: 1 }));
+    const steps = heard.steps().filter((step) => step.startsWith('renew'));
+    expect(steps.slice(0, 4)).toEqual(['renew start', 'renew end', 'renew asyncStart', 'renew asyncEnd']);
+  });
+});
+
+describe('web locks', () => {
+  it('tell as the read/write lock that they are', async () => {
+    const client = await connect();
+    const heard = hear(client);
+    const name = randomName();
+    await client.locks.request(name, () => 1);
+    await client.locks.request(name, { mode: 'shared' }, () => 1);
+    expect(heard.of('hold')).toMatchObject([
+      { kind: 'write', name, ended: 'released' },
+      { kind: 'read', name, ended: 'released' },
+    ]);
+  });
+});
+
+describe('subscribers', () => {
+  it('see the context of the caller at the start of a call and of a hold', async () => {
+    const client = await connect();
+    const requests = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    for (const channel of ['acquire', 'hold', 'release']) {
+      const name = `tracing:holdfast:${channel}:start`;
+      const note = (message: unknown) => {
+        if ((message as { clientId: string }).clientId === client.id)
+          seen.push([channel, requests.getStore()]);
+      };
+      subscribe(name, note);
+      onTestFinished(() => {
+        unsubscribe(name, note);
+      });
+    }
+    await requests.run('A', () => client.getLock(randomName()).lock());
+    await requests.run('B', () => client.getLock(randomName()).withLock(() => 1));
+    expect(seen).toEqual([
+      ['acquire', 'A'],
+      ['hold', 'A'],
+      ['acquire', 'B'],
+      ['hold', 'B'],
+      ['release', 'B'],
+    ]);
+  });
+
+  it('are told of a call before it returns its promise', async () => {
+    const client = await connect();
+    const heard = hear(client);
+    const lock = client.getLock(randomName());
+    const calls = [
+      () => lock.lock(),
+      () => lock.tryLock(),
+      () => lock.withLock(() => 1, { waitMs: 10 }),
+      () => client.getMultiLock(lock).lock({ signal: AbortSignal.abort() }),
+      () => client.getSemaphore(randomName(), { permits: 1 }).acquire(),
+      () => client.getPermitExpirableSemaphore(randomName(), { permits: 1 }).acquire(),
+      () => client.getCountDownLatch(randomName()).await(),
+    ];
+    for (const call of calls) {
+      heard.all.length = 0;
+      const called = call().catch(() => undefined);
+      expect(heard.steps().slice(0, 1)).toEqual(['acquire start']);
+      expect(heard.steps()).toContain('acquire end');
+      await called;
+    }
+  });
+});
