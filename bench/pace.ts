@@ -13,6 +13,7 @@ export interface Pace {
   readonly burstTasks: number;
   readonly burstMs: number;
   readonly guardRounds: number;
+  readonly channelRounds: number;
   readonly holds: number;
   /** Of the many holds; each is renewed every third of it. */
   readonly watchdogMs: number;
@@ -32,6 +33,7 @@ export const FULL: Pace = {
   burstTasks: 1_000,
   burstMs: 10_000,
   guardRounds: 60,
+  channelRounds: 1_600,
   holds: 100_000,
   watchdogMs: 30_000,
   renewalsMs: 12_000,
@@ -49,6 +51,7 @@ export const QUICK: Pace = {
   burstTasks: 100,
   burstMs: 1_500,
   guardRounds: 8,
+  channelRounds: 8,
   holds: 10_000,
   watchdogMs: 3_000,
   renewalsMs: 2_000,

@@ -59,6 +59,7 @@ export const NAVIGATION: readonly Section[] = [
     pages: [
       'docs/guides/topologies.md',
       'docs/operations.md',
+      'docs/telemetry.md',
       'docs/guides/inspecting.md',
       'docs/guides/command-line.md',
       'docs/guides/errors.md',

@@ -1,8 +1,8 @@
 /**
  * The events that the runtime reports, besides the results of calls.
  *
- * One function, `Report`, carries every event; the client hands them to its listeners and to the
- * diagnostics channel. Nothing a listener does can disturb the runtime.
+ * One function, `Report`, carries every event; the client hands them to its listeners and to their
+ * diagnostics channels. Nothing a listener does can disturb the runtime.
  */
 import type { LossReason } from './errors.ts';
 

@@ -8,6 +8,7 @@ import { contestantById } from '../contestants/index.ts';
 import { Handover } from './handover.ts';
 import type { Order } from './protocol.ts';
 import { runTasks } from './run-tasks.ts';
+import { cyclesWithChannels } from './scale/channels.ts';
 import { acquisitionsWithGuard } from './scale/guard.ts';
 import { Scale } from './scale/scale.ts';
 
@@ -28,6 +29,8 @@ function carryOut(order: Order): unknown {
       return handover.release();
     case 'guard':
       return acquisitionsWithGuard(url, order.rounds);
+    case 'channels':
+      return cyclesWithChannels(url, order.rounds);
     case 'hold':
       return scale.hold(order.count, order.watchdogMs);
     case 'observe':

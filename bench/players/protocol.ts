@@ -40,6 +40,7 @@ export interface HandoverAnswer {
 /** What only holdfast is asked; see `players/scale`. */
 export type ScaleOrder =
   | { readonly op: 'guard'; readonly rounds: number }
+  | { readonly op: 'channels'; readonly rounds: number }
   | { readonly op: 'hold'; readonly count: number; readonly watchdogMs: number }
   | { readonly op: 'observe'; readonly ms: number }
   | { readonly op: 'drain'; readonly count: number }

@@ -107,6 +107,7 @@ function atScale(results: Results): Goal[] {
     figureGoal(results, workload, figure, atMost(what, limit));
   return [
     goal('guard', 'guardRatio', 'guard: an acquisition with / without', 1.1),
+    goal('channels', 'channelsRatio', 'channels: a cycle while nobody listens / without', 1.01),
     goal('holds', 'bytesEach', 'holds: heap each', 1_100),
     goal('holds', 'clientPercent', 'holds: CPU of renewals in the client', 6),
     goal('holds', 'serverPercent', 'holds: CPU of renewals in the server', 6),

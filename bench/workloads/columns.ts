@@ -31,3 +31,7 @@ export const DRAIN = column('drainMs', 'time to drain', 'ms', 0, 'lower');
 export const PLAIN = column('plainUs', 'without guard', 'µs', 1, 'lower');
 export const GUARDED = column('guardedUs', 'with guard', 'µs', 1, 'lower');
 export const GUARD_RATIO = column('guardRatio', 'with / without', '×', 2, 'lower');
+export const NO_CHANNELS = column('withoutUs', 'without channels', 'µs', 1, 'lower');
+export const IDLE_CHANNELS = column('idleUs', 'nobody listens', 'µs', 1, 'lower');
+export const SUBSCRIBED = column('subscribedUs', 'with subscribers', 'µs', 1, 'lower');
+export const CHANNELS_RATIO = column('channelsRatio', 'nobody listens / without', '×', 3, 'lower');

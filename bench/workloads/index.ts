@@ -4,6 +4,7 @@
 import { ALL, PRIMITIVES, QUEUED } from '../contestants/index.ts';
 import { A_CORE_EACH, ONE_CORE } from '../machine/stage.ts';
 import { burst } from './burst.ts';
+import { channels } from './channels.ts';
 import { CLIENT_CPU, CYCLES, JAIN_PROCESSES, JAIN_TASKS, SERVER_CPU, WALL, WORST_WAIT } from './columns.ts';
 import { cyclesWorkload } from './cycles.ts';
 import { guard } from './guard.ts';
@@ -32,6 +33,7 @@ export const WORKLOADS: readonly Workload[] = [
     order: { tasks: 1, keys: 'one', inside: 'nothing' },
   }),
   guard,
+  channels,
   cyclesWorkload({
     id: 'W2',
     title: '64 tasks, a key each; server and client on a core each',
