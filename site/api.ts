@@ -5,7 +5,12 @@ import type { PluginOptions } from 'typedoc-plugin-markdown';
 import { REPOSITORY, ROOT, STAGE } from './places.ts';
 
 const OPTIONS: TypeDocOptions & PluginOptions = {
-  entryPoints: ['src/index.ts', 'src/testing/index.ts'].map((file) => join(ROOT, file)),
+  entryPoints: [
+    'src/index.ts',
+    'src/testing/index.ts',
+    'src/telemetry/otel/index.ts',
+    'src/telemetry/prometheus/index.ts',
+  ].map((file) => join(ROOT, file)),
   tsconfig: join(ROOT, 'tsconfig.build.json'),
   plugin: ['typedoc-plugin-markdown', 'typedoc-vitepress-theme'],
   name: 'API reference',

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 
 /** What users import. */
-const LIBRARY = ['index', 'testing/index'];
+const LIBRARY = ['index', 'testing/index', 'telemetry/otel/index', 'telemetry/prometheus/index'];
 /** What runs as a process. */
 const PROGRAMS = ['cli/bin', 'cli/demo/worker-child', 'embedded/child'];
 

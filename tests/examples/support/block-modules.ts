@@ -8,6 +8,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import * as core from '../../../src/index.ts';
+import * as otel from '../../../src/telemetry/otel/index.ts';
+import * as prometheus from '../../../src/telemetry/prometheus/index.ts';
 import * as kit from '../../../src/testing/index.ts';
 import type { DocBlock } from './doc-blocks.ts';
 
@@ -28,6 +30,8 @@ function givenTo({ file, language }: DocBlock): Map<string, string> {
   for (const [from, exported] of [
     ['holdfast', core],
     ['holdfast/testing', kit],
+    ['holdfast/otel', otel],
+    ['holdfast/prometheus', prometheus],
   ] as const) {
     for (const name of Object.keys(exported)) given.set(name, `import { ${name} } from '${from}';`);
   }

@@ -1,0 +1,9 @@
+/**
+ * Metrics for Prometheus, kept by prom-client.
+ *
+ * @module holdfast/prometheus
+ */
+export type { PrimitiveKind } from '../../channels.ts';
+export type { GroupName, GroupOptions } from '../metrics/groups.ts';
+export { type ObserveOptions, type Observer, observe } from './observe.ts';
+export type { MetricsRegistry } from './prometheus-meter.ts';
