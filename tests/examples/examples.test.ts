@@ -74,6 +74,7 @@ const SHOWN: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     '4. The worker still holds the lock.',
     '5. After the grace, another owner gets the lock.',
   ],
+  '13-metrics.ts': ['Held now: 1.', 'Contended: 1.', 'Timed out: 1.', 'Lost: 1.'],
 };
 
 /** Kills a server of its own, which the embedded one cannot stand for. */

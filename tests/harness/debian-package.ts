@@ -15,6 +15,8 @@ export interface DebianProgram {
   readonly release: string;
   /** The name of the program in /usr/bin, and of its package. */
   readonly program: string;
+  /** Other programs of the package that are wanted. */
+  readonly others?: readonly string[];
 }
 
 const WITHIN_MS = 180_000;
@@ -100,7 +102,7 @@ async function unpack(wanted: DebianProgram, home: string): Promise<void> {
       if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(archives, file), folder]);
     }
     await rm(join(folder, 'apt'), { recursive: true });
-    await writeLauncher(folder, wanted.program);
+    for (const program of [wanted.program, ...(wanted.others ?? [])]) await writeLauncher(folder, program);
     await rename(folder, home);
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
@@ -109,7 +111,7 @@ async function unpack(wanted: DebianProgram, home: string): Promise<void> {
   }
 }
 
-/** The path of a script that runs the program. Downloads it into `home` unless that folder is there. */
+/** The path of a script that runs the program; those of the others are beside it. Downloads them unless `home` exists. */
 export async function debianProgram(wanted: DebianProgram, home: string): Promise<string> {
   if (!existsSync(home)) await unpack(wanted, home);
   return join(home, wanted.program);
