@@ -34,7 +34,8 @@ const leadership = worker.getLock('example:leader');
 async function work(): Promise<void> {
   const order = worker.getLock('example:order:42');
   await Promise.all([order.withLock(() => sleep(20)), order.withLock(() => sleep(20))]);
-  await rival.getLock('example:leader').tryLock({ waitMs: 10 });
+  const taken = await rival.getLock('example:leader').tryLock({ waitMs: 10 });
+  await taken?.unlock();
 }
 
 async function shown(metric: string): Promise<string | undefined> {

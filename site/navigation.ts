@@ -60,6 +60,7 @@ export const NAVIGATION: readonly Section[] = [
       'docs/guides/topologies.md',
       'docs/operations.md',
       'docs/telemetry.md',
+      'docs/guides/observing.md',
       'docs/guides/inspecting.md',
       'docs/guides/command-line.md',
       'docs/guides/errors.md',

