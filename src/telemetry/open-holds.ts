@@ -1,7 +1,11 @@
 /** The holds that have begun and not ended, by their owner and name: events name a hold by these. */
 import type { HoldMessage } from '../channels.ts';
 
-type Named = Pick<HoldMessage, 'owner' | 'name'>;
+interface Named {
+  /** Some permits have none, and are never found. */
+  readonly owner: string | undefined;
+  readonly name: string;
+}
 
 const keyOf = ({ owner, name }: Named): string => `${owner} ${name}`;
 

@@ -81,7 +81,8 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
     for (const { expr } of targets) {
       const samples = await eventually(async () => {
         const found = await prometheus.query(filledIn(expr));
-        return found.some(({ value }) => !Number.isNaN(value)) && found;
+        expect(found.filter(({ value }) => !Number.isNaN(value))).not.toEqual([]);
+        return found;
       }, WITHIN);
       expect(samples.every(({ value }) => Number.isNaN(value) || value >= 0)).toBe(true);
     }
@@ -111,7 +112,8 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
   it('has data for every alert, and no alert fires while all is well', async () => {
     const rules = await eventually(async () => {
       const found = await prometheus.rules();
-      return found.every(({ health }) => health === 'ok') && found;
+      expect(found.filter(({ health }) => health !== 'ok')).toEqual([]);
+      return found;
     }, WITHIN);
     const written = readFileSync(RULES, 'utf8').match(/^ +- alert: (\w+)$/gm) ?? [];
     expect(rules.map(({ name }) => `- alert: ${name}`)).toEqual(written.map((line) => line.trim()));
@@ -131,7 +133,8 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
     await connection.close();
     const firing = await eventually(async () => {
       const found = (await prometheus.alerts()).filter(({ state }) => state === 'firing');
-      return found.length > 0 && found;
+      expect(found).not.toEqual([]);
+      return found;
     }, WITHIN);
     expect(firing.map(({ labels }) => labels)).toEqual([
       {

@@ -55,7 +55,7 @@ describe('observing', () => {
     expect(await read(`holdfast_wait_seconds_count{${labels},outcome="granted"}`)).toBe(2);
     expect(await read(`holdfast_wait_seconds_sum{${labels},outcome="granted"}`)).toBeGreaterThan(0.015);
     expect(await read(`holdfast_wait_seconds_sum{${labels},outcome="granted"}`)).toBeLessThan(15);
-    expect(await read(`holdfast_hold_seconds_count{ended="released",${labels}}`)).toBe(2);
+    expect(await read(`holdfast_hold_seconds_count{${labels},ended="released"}`)).toBe(2);
     expect(await read(`holdfast_contended_total{${labels}}`)).toBe(2);
     expect(await read(`holdfast_timeouts_total{${labels}}`)).toBe(1);
     expect(await read(`holdfast_held{${labels}}`)).toBe(0);
@@ -69,7 +69,7 @@ describe('observing', () => {
     const client = await connect();
     const name = randomName('secret');
     await client.getLock(name).withLock(() => {});
-    expect(await read('holdfast_hold_seconds_count{ended="released",group="all",kind="lock"}')).toBe(1);
+    expect(await read('holdfast_hold_seconds_count{group="all",kind="lock",ended="released"}')).toBe(1);
     expect(await registry.metrics()).not.toContain('secret');
   });
 
@@ -92,7 +92,7 @@ describe('observing', () => {
     }
     // Permits of a plain semaphore have no lease, and so no hold.
     const holds = ['read', 'write', 'fair', 'permitSemaphore', 'semaphore'].map((kind) =>
-      read(`holdfast_hold_seconds_count{ended="released",group="all",kind="${kind}"}`),
+      read(`holdfast_hold_seconds_count{group="all",kind="${kind}",ended="released"}`),
     );
     expect(await Promise.all(holds)).toEqual([1, 1, 1, 1, undefined]);
   });
@@ -104,7 +104,7 @@ describe('observing', () => {
       expect(await read('holdfast_held{group="all",kind="multi"}')).toBe(1);
       expect(await read('holdfast_held{group="all",kind="lock"}')).toBeUndefined();
     });
-    expect(await read('holdfast_hold_seconds_count{ended="released",group="all",kind="multi"}')).toBe(1);
+    expect(await read('holdfast_hold_seconds_count{group="all",kind="multi",ended="released"}')).toBe(1);
   });
 
   it('counts losses by reason, from 0 on', async () => {
@@ -119,7 +119,7 @@ describe('observing', () => {
     await eventually(() => hold.signal.aborted);
     await eventually(async () => expect(await read(series('notOwner'))).toBe(1));
     expect(await read(series('expired'))).toBe(0);
-    expect(await read('holdfast_hold_seconds_count{ended="lost",group="all",kind="lock"}')).toBe(1);
+    expect(await read('holdfast_hold_seconds_count{group="all",kind="lock",ended="lost"}')).toBe(1);
     expect(await read('holdfast_held{group="all",kind="lock"}')).toBe(0);
     expect(await read('holdfast_renewals_total{outcome="renewed"}')).toBeGreaterThan(0);
   });
@@ -174,7 +174,7 @@ describe('groups', () => {
     for (let i = 0; i < 6; i += 1) await client.getLock(`${prefix}:${i}`).withLock(() => {});
     await client.getLock(`${prefix}:0`).withLock(() => {});
     const series = (group: string) =>
-      read(`holdfast_hold_seconds_count{ended="released",group="${group}",kind="lock"}`);
+      read(`holdfast_hold_seconds_count{group="${group}",kind="lock",ended="released"}`);
     const counts = ['0', '1', '2', '3'].map((i) => series(`${prefix}:${i}`));
     expect(await Promise.all(counts)).toEqual([2, 1, 1, undefined]);
     expect(await series('other')).toBe(3);
@@ -196,7 +196,7 @@ describe('groups', () => {
       () => {
         throw new Error('no such name');
       },
-      'groupName threw: Error: no such name',
+      'groupName threw Error: no such name',
     ],
     ['returns nothing', () => undefined as never, 'groupName returned undefined, not a string'],
   ])('of a function that %s are other, and no call fails', async (_, groupName, message) => {
@@ -205,7 +205,7 @@ describe('groups', () => {
     const { read } = observed({ groupName });
     const client = await connect();
     for (let i = 0; i < 2; i += 1) await client.getLock(randomName()).withLock(() => {});
-    expect(await read('holdfast_hold_seconds_count{ended="released",group="other",kind="lock"}')).toBe(2);
+    expect(await read('holdfast_hold_seconds_count{group="other",kind="lock",ended="released"}')).toBe(2);
     expect(warn.mock.calls.map(([text]) => text)).toEqual([expect.stringContaining(message)]);
   });
 });
@@ -231,7 +231,7 @@ describe('a registry', () => {
     const client = await connect();
     await client.getLock(randomName()).withLock(() => {});
     expect(await registry.metrics()).toContain(
-      'holdfast_hold_seconds_count{ended="released",group="all",kind="lock"} 1',
+      'holdfast_hold_seconds_count{group="all",kind="lock",ended="released"} 1',
     );
   });
 

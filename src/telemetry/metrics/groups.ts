@@ -5,8 +5,11 @@
 import type { PrimitiveKind } from '../../channels.ts';
 import { callback, integer } from '../../options/value-checks.ts';
 
+/** What is measured; the kind of a hold that began before anyone listened is unknown. */
+export type MeasuredKind = PrimitiveKind | 'unknown';
+
 /** Says to which group a name belongs, for example `invoice` for `invoice:42`. */
-export type GroupName = (name: string, kind: PrimitiveKind) => string;
+export type GroupName = (name: string, kind: MeasuredKind) => string;
 
 /** How names become labels of metrics. */
 export interface GroupOptions {
@@ -19,7 +22,7 @@ export interface GroupOptions {
 /** What the measurements of a primitive are told apart by. One object for each combination. */
 export interface Labels {
   readonly group: string;
-  readonly kind: PrimitiveKind | 'unknown';
+  readonly kind: MeasuredKind;
 }
 
 const OTHER = 'other';
@@ -40,25 +43,20 @@ export class Groups {
     this.#onNew = onNew;
   }
 
-  of(name: string, kind: PrimitiveKind): Labels {
+  of(name: string, kind: MeasuredKind): Labels {
     return this.#labels(this.#bounded(name, kind), kind);
-  }
-
-  /** For an event about a hold that began before anyone listened. */
-  ofUnknown(): Labels {
-    return this.#labels(OTHER, 'unknown');
   }
 
   all(): Labels[] {
     return [...this.#byGroup.values()].flatMap((byKind) => [...byKind.values()]);
   }
 
-  #bounded(name: string, kind: PrimitiveKind): string {
+  #bounded(name: string, kind: MeasuredKind): string {
     let group: unknown;
     try {
       group = this.#groupName(name, kind);
     } catch (error) {
-      return this.#other(`groupName threw: ${error}`);
+      return this.#other(`groupName threw ${error}`);
     }
     if (typeof group !== 'string') return this.#other(`groupName returned ${typeof group}, not a string`);
     if (this.#byGroup.has(group)) return group;
@@ -81,7 +79,7 @@ export class Groups {
     return OTHER;
   }
 
-  #labels(group: string, kind: Labels['kind']): Labels {
+  #labels(group: string, kind: MeasuredKind): Labels {
     let byKind = this.#byGroup.get(group);
     if (byKind === undefined) {
       byKind = new Map();

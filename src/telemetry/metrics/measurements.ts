@@ -1,6 +1,6 @@
 /**
  * Turns the messages of the channels into measurements, the same for every system of metrics. How they are named and
- * kept is left to a `Meter`.
+ * kept is left to a `Meter`. A multi lock or red lock counts once: its members are not measured.
  */
 import type { AcquireMessage, EventMessage, HoldMessage } from '../../channels.ts';
 import type { LossReason } from '../../errors.ts';
@@ -73,14 +73,20 @@ export class Measurements {
     this.use(meter);
     this.#subscriptions
       .on('tracing:holdfast:acquire:start', (call) => {
-        this.waiting.begin(call, this.#groups.of(call.name, call.kind));
+        if (!call.isMember) this.waiting.begin(call, this.#groups.of(call.name, call.kind));
       })
-      .on('tracing:holdfast:acquire:asyncEnd', (call) => this.#acquired(call))
+      .on('tracing:holdfast:acquire:asyncEnd', (call) => {
+        if (!call.isMember) this.#acquired(call);
+      })
       .on('tracing:holdfast:hold:start', (hold) => {
-        this.holding.begin(hold, this.#groups.of(hold.name, hold.kind));
+        // A member's renewals are its own, so it can be at risk.
         this.#openHolds.add(hold);
+        if (!hold.isMember) this.holding.begin(hold, this.#groups.of(hold.name, hold.kind));
       })
-      .on('tracing:holdfast:hold:asyncEnd', (hold) => this.#held(hold))
+      .on('tracing:holdfast:hold:asyncEnd', (hold) => {
+        this.#openHolds.delete(hold);
+        if (!hold.isMember) this.#held(hold);
+      })
       .on('tracing:holdfast:renew:asyncEnd', ({ error }) => {
         this.#meter?.renewed(error === undefined ? 'renewed' : 'failed');
       })
@@ -112,7 +118,6 @@ export class Measurements {
 
   #held(hold: HoldMessage): void {
     const labels = this.holding.end(hold) ?? this.#groups.of(hold.name, hold.kind);
-    this.#openHolds.delete(hold);
     const { ended = 'released', heldMs, reason } = hold;
     if (heldMs !== undefined) this.#meter?.held(labels, ended, heldMs / 1000);
     if (reason !== undefined) this.#meter?.lost(labels, reason);
@@ -120,7 +125,7 @@ export class Measurements {
 
   #atRisk(event: EventMessage<'atRisk'>): void {
     const [hold] = this.#openHolds.of(event);
-    const labels = hold && this.holding.labelsOf(hold);
-    this.#meter?.atRisk(labels ?? this.#groups.ofUnknown());
+    // A hold that began before anyone listened is of an unknown kind.
+    this.#meter?.atRisk(this.#groups.of(event.name, hold?.kind ?? 'unknown'));
   }
 }

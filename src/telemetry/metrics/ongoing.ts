@@ -33,10 +33,6 @@ export class Ongoing<Message extends object> {
     return labels;
   }
 
-  labelsOf(message: Message): Labels | undefined {
-    return this.#labels.get(message);
-  }
-
   /** Also of labels with nothing under way any more: a gauge that vanishes looks like a process that died. */
   *figures(): Generator<OngoingFigures> {
     const now = performance.now();

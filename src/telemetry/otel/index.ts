@@ -3,6 +3,5 @@
  *
  * @module holdfast/otel
  */
-export type { PrimitiveKind } from '../../channels.ts';
-export type { GroupName, GroupOptions } from '../metrics/groups.ts';
+export type { GroupName, GroupOptions, MeasuredKind } from '../metrics/groups.ts';
 export { HoldfastInstrumentation, type HoldfastInstrumentationConfig } from './instrumentation.ts';

@@ -69,7 +69,7 @@ export class Spans {
     attributes: Attributes = {},
     links: Link[] = [],
   ): Span {
-    const options = { attributes: { ...attributesOf(subject), ...attributes }, links };
+    const options = { attributes: given({ ...attributesOf(subject), ...attributes }), links };
     const span = this.#tracer.startSpan(name, options, from);
     this.#open.set(subject, span);
     return span;
@@ -84,7 +84,7 @@ export class Spans {
 
   #called(call: AcquireMessage): void {
     const from = context.active();
-    this.#calls.set(call, { span: this.#begin('holdfast.acquire', call, from), from });
+    this.#calls.set(call, { span: this.#begin('holdfast.acquire', call, from, member(call)), from });
   }
 
   #answered(call: AcquireMessage): void {
@@ -105,7 +105,7 @@ export class Spans {
 
   #granted(hold: HoldMessage): void {
     const call = hold.acquire && this.#calls.get(hold.acquire);
-    const attributes = given({ 'holdfast.owner': hold.owner, 'holdfast.token': hold.token });
+    const attributes = { 'holdfast.owner': hold.owner, 'holdfast.token': hold.token, ...member(hold) };
     const links = call === undefined ? [] : [{ context: call.span.spanContext() }];
     // The grant may be heard in the context of another caller, whose release made way.
     this.#begin('holdfast.hold', hold, call?.from ?? ROOT_CONTEXT, attributes, links);
@@ -148,6 +148,11 @@ export class Spans {
       });
     }
   }
+}
+
+/** Only those that a multi lock or red lock takes say so. */
+function member({ isMember }: { readonly isMember: boolean }): Attributes {
+  return isMember ? { 'holdfast.member': true } : {};
 }
 
 /** The attributes that have a value. */

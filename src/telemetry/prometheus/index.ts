@@ -3,7 +3,6 @@
  *
  * @module holdfast/prometheus
  */
-export type { PrimitiveKind } from '../../channels.ts';
-export type { GroupName, GroupOptions } from '../metrics/groups.ts';
+export type { GroupName, GroupOptions, MeasuredKind } from '../metrics/groups.ts';
 export { type ObserveOptions, type Observer, observe } from './observe.ts';
 export type { MetricsRegistry } from './prometheus-meter.ts';

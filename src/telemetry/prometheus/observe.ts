@@ -50,7 +50,7 @@ function checkedBuckets(buckets: readonly number[]): number[] {
  *
  * await client.getLock('invoice:42').withLock(() => {});
  * const text = await registry.metrics();
- * console.log(text.includes('holdfast_hold_seconds_count{ended="released",group="invoice",kind="lock"} 1')); // true
+ * console.log(text.includes('holdfast_hold_seconds_count{group="invoice",kind="lock",ended="released"} 1')); // true
  * observer.stop();
  * ```
  *
