@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Hold, Holdfast } from 'holdfast';
+import { Holdfast } from 'holdfast';
 import { observe } from 'holdfast/prometheus';
 import { register } from 'prom-client';
 import { redisUrl } from './redis-url.ts';
@@ -62,11 +62,11 @@ async function untilTold(): Promise<void> {
   const told = new AbortController();
   process.once('SIGTERM', () => told.abort());
   console.log(`Metrics at ${metricsUrl}`);
-  const lead = async ({ signal }: Hold): Promise<void> => {
-    while (!signal.aborted && !told.signal.aborted) await work();
-  };
-  // A leader that lost its lock stands for election again.
-  while (!told.signal.aborted) await leadership.withLock(lead).catch(() => {});
+  while (!told.signal.aborted) {
+    const hold = await leadership.lock();
+    while (!hold.signal.aborted && !told.signal.aborted) await work();
+    await hold.unlock();
+  }
 }
 
 await (PORT === undefined ? oneRound() : untilTold());

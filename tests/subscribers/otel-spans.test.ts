@@ -18,10 +18,10 @@ describe('spans', () => {
     const telemetry = startTelemetry();
     const client = await connect({ label: 'billing' });
     const name = randomName();
-    let owner = '';
+    let [owner, token] = ['', 0];
     const caller = await telemetry.inSpan('caller', async () => {
       const hold = await client.getFencedLock(name).lock();
-      owner = hold.owner;
+      ({ owner, token } = hold);
       await hold.unlock();
     });
     const { traceId, spanId } = caller.spanContext();
@@ -50,11 +50,11 @@ describe('spans', () => {
       'holdfast.outcome': 'granted',
       'holdfast.attempts': 1,
       'holdfast.contended': false,
-      'holdfast.token': 1,
+      'holdfast.token': token,
     });
     expect(acquire?.links).toEqual([]);
     expect(hold?.links.map((link) => link.context.spanId)).toEqual([acquire?.spanContext().spanId]);
-    expect(hold?.attributes).toMatchObject({ 'holdfast.ended': 'released', 'holdfast.token': 1 });
+    expect(hold?.attributes).toMatchObject({ 'holdfast.ended': 'released', 'holdfast.token': token });
     expect(release?.links.map((link) => link.context.spanId)).toEqual([hold?.spanContext().spanId]);
     expect(release?.attributes).toMatchObject({ 'holdfast.outcome': 'released' });
   });
@@ -120,21 +120,44 @@ describe('spans', () => {
     const name = randomName();
     const lock = client.getLock(name);
     const first = await lock.lock();
-    let second: Promise<unknown> | undefined;
-    const caller = await telemetry.inSpan('second caller', async () => {
-      // Waits behind the first, in this process.
-      second = lock.lock().then((hold) => hold.unlock());
+    // The first that waits asks the server; the next one waits behind it, in this process.
+    const second = lock.lock();
+    let third: Promise<unknown> | undefined;
+    const caller = await telemetry.inSpan('third caller', async () => {
+      third = lock.lock().then((hold) => hold.unlock());
     });
-    await telemetry.inSpan('releaser', () => first.unlock());
-    await second;
+    await telemetry.inSpan('first releaser', () => first.unlock());
+    await telemetry.inSpan('second releaser', async () => (await second).unlock());
+    await third;
     const { spanId } = caller.spanContext();
-    const ofSecond = telemetry.spans(name).filter((span) => span.parentSpanContext?.spanId === spanId);
-    const acquire = ofSecond.find((span) => span.name === 'holdfast.acquire');
-    const hold = ofSecond.find((span) => span.name === 'holdfast.hold');
+    const ofThird = telemetry.spans(name).filter((span) => span.parentSpanContext?.spanId === spanId);
+    const acquire = ofThird.find((span) => span.name === 'holdfast.acquire');
+    const hold = ofThird.find((span) => span.name === 'holdfast.hold');
     expect(acquire?.attributes).toMatchObject({ 'holdfast.attempts': 0, 'holdfast.contended': true });
     expect(hold?.links.map((link) => link.context.spanId)).toEqual([acquire?.spanContext().spanId]);
-    // Only the last holder sends a release.
-    expect(telemetry.spans(name).filter((span) => span.name === 'holdfast.release')).toHaveLength(1);
+    // It has the field of the second, and only the last holder sends a release.
+    const owner = hold?.attributes['holdfast.owner'];
+    const ofField = telemetry.spans(name).filter(({ attributes }) => attributes['holdfast.owner'] === owner);
+    const steps = ofField.map((span) => span.name);
+    expect(steps.filter((step) => step === 'holdfast.hold')).toHaveLength(2);
+    expect(steps.filter((step) => step === 'holdfast.release')).toHaveLength(1);
+  });
+
+  it('of the members of a multi lock say so, and belong to the caller too', async () => {
+    const telemetry = startTelemetry();
+    const client = await connect();
+    const names = [randomName(), randomName()];
+    const caller = await telemetry.inSpan('caller', () => client.withLocks(names, () => {}));
+    const ofMembers = names.flatMap((name) => telemetry.spans(name));
+    expect(ofMembers.map((span) => span.name).sort()).toEqual([
+      ...['holdfast.acquire', 'holdfast.acquire'],
+      ...['holdfast.hold', 'holdfast.hold'],
+      ...['holdfast.release', 'holdfast.release'],
+    ]);
+    const marked = ofMembers.filter(({ attributes }) => attributes['holdfast.member'] === true);
+    expect(marked).toHaveLength(4);
+    const { traceId } = caller.spanContext();
+    expect(new Set(ofMembers.map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]));
   });
 
   it('of a hold that is lost say why', async () => {
@@ -159,15 +182,14 @@ describe('spans', () => {
     const client = await connect({ watchdogMs: 1_500, commandTimeoutMs: 200 }, proxy.url);
     const name = randomName();
     const hold = await client.getLock(name).lock();
-    const atRisk = new Promise((resolve) => client.on('atRisk', resolve));
     proxy.blackhole();
-    await atRisk;
-    await proxy.heal();
-    await eventually(() => hold.unlock());
+    await eventually(() => hold.signal.aborted);
     const span = telemetry.spans(name).find(({ name: step }) => step === 'holdfast.hold');
-    expect(span?.events[0]).toMatchObject({
-      name: 'holdfast.at_risk',
-      attributes: { 'holdfast.remaining': expect.any(Number), 'error.type': expect.stringMatching(/^ERR_/) },
+    expect(span?.attributes['holdfast.loss.reason']).toBe('unreachable');
+    expect(span?.events.map((event) => event.name)).toEqual(['holdfast.at_risk', 'holdfast.lost']);
+    expect(span?.events[0]?.attributes).toEqual({
+      'holdfast.remaining': expect.any(Number),
+      'error.type': 'Error',
     });
   });
 });
