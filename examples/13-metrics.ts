@@ -4,7 +4,7 @@
  * Alone it works for a moment and reads its own metrics. With a `PORT` it goes on until it gets SIGTERM.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
@@ -15,10 +15,12 @@ import { redisUrl } from './redis-url.ts';
 // A name has no bound, a group has: `example:order:42` counts as `order`.
 observe({ groupName: (name) => name.split(':')[1] ?? 'none' });
 
-const server = createServer(async (_request, response) => {
+async function answer(response: ServerResponse): Promise<void> {
   response.setHeader('content-type', register.contentType);
   response.end(await register.metrics());
-});
+}
+
+const server = createServer((_request, response) => void answer(response));
 const { PORT } = process.env;
 server.listen(Number(PORT ?? 0), '127.0.0.1');
 await once(server, 'listening');
