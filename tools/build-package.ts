@@ -17,7 +17,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 
 /** What users import. */
-const LIBRARY = ['index', 'testing/index', 'telemetry/otel/index', 'telemetry/prometheus/index'];
+const LIBRARY = ['index', 'testing/index'];
+/** What users import beside it. Bundled apart: what it shares with the library would be one more file of every import. */
+const SUBSCRIBERS = ['telemetry/otel/index', 'telemetry/prometheus/index'];
+const APART = { chunkFileNames: 'telemetry/[name].js' };
 /** What runs as a process. */
 const PROGRAMS = ['cli/bin', 'cli/demo/worker-child', 'embedded/child'];
 
@@ -71,16 +74,21 @@ try {
   compile(compiled);
   const esm = join(dist, 'esm');
   await bundle(compiled, [...LIBRARY, ...PROGRAMS], { dir: esm, format: 'es' });
+  await bundle(compiled, SUBSCRIBERS, { dir: esm, format: 'es', ...APART });
   copyTypes(compiled, esm);
 
   const cjs = join(dist, 'cjs');
-  await bundle(
-    compiled,
-    LIBRARY,
-    // Jest runs `import()` only with a flag.
-    { dir: cjs, format: 'cjs', exports: 'named', esModule: true, interop: 'auto', dynamicImportInCjs: false },
-    [pathForUrl],
-  );
+  // Jest runs `import()` only with a flag.
+  const commonJs: OutputOptions = {
+    dir: cjs,
+    format: 'cjs',
+    exports: 'named',
+    esModule: true,
+    interop: 'auto',
+    dynamicImportInCjs: false,
+  };
+  await bundle(compiled, LIBRARY, commonJs, [pathForUrl]);
+  await bundle(compiled, SUBSCRIBERS, { ...commonJs, ...APART }, [pathForUrl]);
   copyTypes(compiled, cjs);
   writeFileSync(join(cjs, 'package.json'), '{ "type": "commonjs" }\n');
 } finally {

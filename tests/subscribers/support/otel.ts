@@ -1,5 +1,5 @@
 /** OpenTelemetry's own SDK, with what it collects kept in memory. */
-import type { HrTime, Span } from '@opentelemetry/api';
+import type { Span } from '@opentelemetry/api';
 import { context, metrics, trace } from '@opentelemetry/api';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import {
@@ -82,8 +82,4 @@ export function startTelemetry(config?: HoldfastInstrumentationConfig): Telemetr
       (await collected(metric))?.dataPoints.map(({ attributes, value }) => ({ attributes, value })),
     unit: async (metric) => (await collected(metric))?.descriptor.unit,
   };
-}
-
-export function seconds([whole, nanoseconds]: HrTime): number {
-  return whole + nanoseconds / 1e9;
 }
