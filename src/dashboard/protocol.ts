@@ -6,6 +6,9 @@
  *   `hello` comes first, then `locks` with `whole: true`, then changes.
  * - `GET api/lock?name=…`: `LockPage`.
  * - `POST api/free` with `FreeRequest` as JSON and the header `x-holdfast-csrf`: `FreeAnswer`.
+ *
+ * A request that is refused is answered with `Refusal` and a status of 400 or above; one without authorisation with
+ * status 401 and plain text.
  */
 import type { Description } from '../inspect/description.ts';
 
@@ -100,17 +103,20 @@ export interface Happening {
   readonly source: Source;
 }
 
-/** What happened in one step of the charts. Null where nothing tells: no client of this process was asked. */
+/** What happened in one step of the charts. Null where nothing tells. */
 export interface ChartPoint {
   readonly at: number;
-  /** By sampling: locks that are held, and waiters that the server knows. */
-  readonly held: number;
-  readonly waiting: number;
-  /** By events: calls that ended, those that had to wait, those that timed out, holds that were lost. */
-  readonly acquired: number;
-  readonly contended: number;
-  readonly timeouts: number;
-  readonly losses: number;
+  /** By sampling: locks that are held, and waiters that the server knows. Null while nobody had asked for samples. */
+  readonly held: number | null;
+  readonly waiting: number | null;
+  /**
+   * By events: calls that ended, those that had to wait, those that timed out, holds that were lost. Null as long as
+   * no client of this process has told anything: `holdfast dashboard` has no such client.
+   */
+  readonly acquired: number | null;
+  readonly contended: number | null;
+  readonly timeouts: number | null;
+  readonly losses: number | null;
   /** By events: how long calls waited, in ms. */
   readonly waitP50: number | null;
   readonly waitP95: number | null;
@@ -142,10 +148,12 @@ export interface ServerNode {
 
 /** What the dashboard asks of the server. */
 export interface Load {
-  /** Keys that the last walk through the key space looked at, of how many; how long it took, and when the next begins. */
+  /** Keys that the walk under way has seen, of how many that the walk before it saw. */
   readonly scanned: number;
   readonly keys: number;
+  /** How long the last walk through the key space took; null before its end. */
   readonly sweepMs: number | null;
+  /** In the last seconds. */
   readonly commandsPerSecond: number;
   readonly maxCommandsPerSecond: number;
 }
@@ -165,6 +173,11 @@ export interface FreeRequest {
 /** Whether it was freed; `false`: it held nothing any more. */
 export interface FreeAnswer {
   readonly freed: boolean;
+}
+
+/** Why a request was refused. */
+export interface Refusal {
+  readonly error: string;
 }
 
 /** An entry of the audit log. */
