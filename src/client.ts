@@ -43,7 +43,7 @@ interface Made {
  */
 export class Holdfast extends ObservedClient implements AsyncDisposable {
   /** @internal */
-  protected readonly wiring: Wiring;
+  readonly wiring: Wiring;
   readonly #whenClosed: (() => Promise<void>) | undefined;
   #forgetSignals: (() => void) | undefined;
   #closing: Promise<void> | undefined;

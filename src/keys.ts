@@ -114,10 +114,21 @@ export function rateValueKey(name: string, clientId?: string): string {
   return clientId === undefined ? key : `${key}:${clientId}`;
 }
 
+/** The rate limiter whose permits such a key has; undefined for another key. */
+export function rateValueName(key: string): string | undefined {
+  const [, inBraces, plain] = /^(?:\{(.*)\}|(.*\{.*)):value(?::[^:]+)?$/s.exec(key) ?? [];
+  return inBraces ?? plain;
+}
+
 /** Grants of a rate limiter and their times, for all clients or for one. */
 export function ratePermitsKey(name: string, clientId?: string): string {
   const key = suffixed(name, 'permits');
   return clientId === undefined ? key : `${key}:${clientId}`;
+}
+
+/** What this library keeps beside the keys of primitives, of any name. */
+export function isPrivateKey(key: string): boolean {
+  return /^holdfast_(?:lock_seen|rwlock_waiting|register|once|client|guard)\b/.test(key);
 }
 
 /** Who a client is, for people; private to this library. Every client finds it there, whatever its prefix. */

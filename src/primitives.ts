@@ -37,7 +37,7 @@ export abstract class Primitives {
   #locks: WebLocks | undefined;
 
   /** @internal */
-  protected abstract readonly wiring: Wiring;
+  abstract readonly wiring: Wiring;
 
   /** The reentrant lock: the watchdog renews it, and messages wake its waiters. */
   getLock(name: string, options?: LockKindOptions): Lock {

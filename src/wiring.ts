@@ -12,7 +12,8 @@ import { withCallTimeout } from './drivers/call-timeout.ts';
 import type { Driver } from './drivers/driver.ts';
 import type { Report } from './events.ts';
 import { ClientRecords } from './inspect/client-records.ts';
-import { Inspector } from './inspect/inspector.ts';
+import type { ClientRecord } from './inspect/description.ts';
+import { type InspectedDriver, Inspector } from './inspect/inspector.ts';
 import { type DatedHold, OwnRecord } from './inspect/own-record.ts';
 import type { LockContext } from './locks/lock-context.ts';
 import { renewReads } from './locks/read-protocol.ts';
@@ -36,6 +37,7 @@ import type { Renew } from './runtime/protocol.ts';
 import { Runtime } from './runtime/runtime.ts';
 import { WakeChannels } from './runtime/wake/channels.ts';
 import { inspectPrimary, lockPeek } from './scripts/generated.ts';
+import type { ScriptRunner } from './scripts/script.ts';
 import type { Warnings } from './telemetry/warnings.ts';
 
 /** The parts of a client; tests replace the clock. */
@@ -75,6 +77,7 @@ export class Wiring {
   readonly preflight: Preflight;
   readonly inspector: Inspector;
   readonly ownRecord: OwnRecord;
+  readonly #own: readonly [id: string, record: ClientRecord];
   readonly #unguarded: Wire;
   readonly #guarded: Wire;
   readonly #isGuarded: boolean;
@@ -138,9 +141,9 @@ export class Wiring {
       whileHolding: () => this.ownRecord.keep(),
       longHoldLimits: longHoldLimits(settings),
     });
-    const own = [id, this.ownRecord.record] as const;
-    const records = new ClientRecords(this.driver, (key) => this.runtime.slotOf(key), own);
-    this.inspector = new Inspector(this.runtime, records);
+    this.#own = [id, this.ownRecord.record];
+    const records = this.#recordsThrough(this.driver);
+    this.inspector = new Inspector(this.driver, this.runtime, records);
     driver.onSwitched?.((advice) => {
       this.preflight.onRecovered();
       this.runtime.watchdog.confirmAll();
@@ -213,6 +216,15 @@ export class Wiring {
     checkGrace(this.runtime.watchdogMs, this.guard.graceMs);
     this.preflight.expectGuard();
     return this.#guarded;
+  }
+
+  /** What looks at the servers through another driver: one that sets a pace. */
+  inspectorThrough(driver: InspectedDriver): Inspector {
+    return new Inspector(driver, this.runtime, this.#recordsThrough(driver));
+  }
+
+  #recordsThrough(driver: ScriptRunner): ClientRecords {
+    return new ClientRecords(driver, (key) => this.runtime.slotOf(key), this.#own);
   }
 
   /** What this client holds, the oldest first, with times by the wall clock, for people. */

@@ -182,10 +182,10 @@ class CallTimeoutDriver implements Driver {
     };
   }
 
-  async *scan(pattern: string): AsyncIterable<string> {
-    const keys = this.#driver.scan(pattern)[Symbol.asyncIterator]();
+  async *scan(pattern: string): AsyncIterable<readonly string[]> {
+    const pages = this.#driver.scan(pattern)[Symbol.asyncIterator]();
     for (;;) {
-      const step = await this.#bound(() => keys.next());
+      const step = await this.#bound(() => pages.next());
       if (step.done === true) return;
       yield step.value;
     }

@@ -66,8 +66,11 @@ export interface Driver {
   onSwitched?(listener: SwitchListener): void;
   /** The state of the library's connection, for error messages; undefined where the library does not tell. */
   condition?(): Condition | undefined;
-  /** Yields the keys of all primaries that match a glob pattern. For listings only: a key may be yielded twice. */
-  scan(pattern: string): AsyncIterable<string>;
+  /**
+   * Yields the keys of all primaries that match a glob pattern, in pages: one command each, and possibly empty. For
+   * listings only: a key may be yielded twice.
+   */
+  scan(pattern: string): AsyncIterable<readonly string[]>;
   /** Closes the connections this driver opened itself; never the user's client. */
   close(): Promise<void>;
 }

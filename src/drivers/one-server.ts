@@ -84,7 +84,7 @@ export class OneServerDriver implements Driver {
     return this.#server.condition?.();
   }
 
-  scan(pattern: string): AsyncIterable<string> {
+  scan(pattern: string): AsyncIterable<readonly string[]> {
     return scanWith((command) => this.#server.send(command), pattern);
   }
 

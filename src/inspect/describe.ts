@@ -4,7 +4,6 @@
  * Descriptions come in two steps, so that a listing reads the records of all clients together: `look` asks the server
  * about the key, and the function it answers makes the description once the clients are known.
  */
-import type { Driver } from '../drivers/driver.ts';
 import {
   fairQueueKey,
   permitTimeoutKey,
@@ -21,11 +20,14 @@ import {
   rateLimiterAvailablePermits,
   rateLimiterGetConfig,
 } from '../scripts/generated.ts';
+import type { ScriptRunner } from '../scripts/script.ts';
 import type { KnownClients } from './client-records.ts';
 import type { Description, HolderInfo, InspectOptions, PermitInfo } from './description.ts';
 
 /** A key as the server described it. */
 export interface Sight {
+  /** When the server answered, by the wall clock: what is left of a lease counts from then. */
+  readonly at: number;
   /** The owner fields in it. */
   readonly owners: readonly string[];
   describe(known: KnownClients): Description;
@@ -44,10 +46,10 @@ const MOST_HOLDS = 100;
 const AT_ONCE = 500;
 
 export class Describer {
-  readonly #driver: Driver;
+  readonly #driver: ScriptRunner;
   readonly #heldSince: HeldSince;
 
-  constructor(driver: Driver, heldSince: HeldSince) {
+  constructor(driver: ScriptRunner, heldSince: HeldSince) {
     this.#driver = driver;
     this.#heldSince = heldSince;
   }
@@ -101,7 +103,7 @@ export class Describer {
   }
 
   #sight(owners: readonly string[], describe: Sight['describe']): Sight {
-    return { owners, describe };
+    return { at: Date.now(), owners, describe };
   }
 
   #counter(key: string, count: number, as: InspectOptions['as']): Sight | Promise<Sight> {

@@ -2,25 +2,38 @@
  * `client.inspect` and `client.list`: what is in Redis, for people. Reads only.
  */
 import type { Driver } from '../drivers/driver.ts';
-import { rateValueKey, sharesOneSlot } from '../keys.ts';
+import { isPrivateKey, rateValueKey, sharesOneSlot } from '../keys.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { inspectSift } from '../scripts/generated.ts';
 import { type ClientRecords, clientOf, KnownClients } from './client-records.ts';
 import { Describer, type HeldSince, type Sight } from './describe.ts';
 import type { Description, InspectOptions, ListOptions } from './description.ts';
 
-/** Keys described together: as many questions are under way at once. */
+/** Keys described together, or sifted in one call: as many questions are under way at once. */
 const AT_ONCE = 100;
 
 /** Keys that Redisson and holdfast derive from a name: the last token of a fenced lock is a whole number too. */
 const DERIVED = /^(?:redisson|holdfast)_[a-z_]+:/;
 
+/** What this asks through. */
+export type InspectedDriver = Pick<Driver, 'topology' | 'script' | 'scan'>;
+
+/** A part of a walk through the key space. */
+export interface Page {
+  /** How many keys the server named. */
+  readonly scanned: number;
+  /** What is listed of them, by key. */
+  readonly found: ReadonlyMap<string, Sight>;
+}
+
 export class Inspector {
-  readonly #driver: Driver;
+  readonly #driver: InspectedDriver;
   readonly #runtime: Runtime;
   readonly #records: ClientRecords;
 
-  constructor(runtime: Runtime, records: ClientRecords) {
-    this.#driver = runtime.driver;
+  /** @param driver what asks: that of the runtime, or one that sets a pace */
+  constructor(driver: InspectedDriver, runtime: Runtime, records: ClientRecords) {
+    this.#driver = driver;
     this.#runtime = runtime;
     this.#records = records;
   }
@@ -30,29 +43,74 @@ export class Inspector {
     return sight.describe(await this.#records.read(sight.owners));
   }
 
-  /** Looks at the keys in slices as they are found, and keeps only what is listed. */
-  async list(pattern: string, { counters = false }: ListOptions): Promise<Description[]> {
-    const describer = new Describer(this.#driver, this.#heldSince());
-    const found = new Map<string, Sight>();
-    const nobody = new KnownClients();
-    const look = async (keys: readonly string[]) => {
-      const sights = await Promise.all(keys.map((key) => describer.look(key)));
-      for (const [i, sight] of sights.entries()) {
-        if (isListed(sight.describe(nobody), counters)) found.set(keys[i] as string, sight);
-      }
-    };
-    let slice: string[] = [];
-    for await (const key of this.#driver.scan(pattern)) {
-      if (found.has(key) || !this.#isReadable(key)) continue;
-      slice.push(key);
-      if (slice.length < AT_ONCE) continue;
-      await look(slice);
-      slice = [];
+  async list(pattern: string, options: ListOptions): Promise<Description[]> {
+    const all = new Map<string, Sight>();
+    for await (const { found } of this.walk(pattern, options, (key) => all.has(key))) {
+      for (const [key, sight] of found) all.set(key, sight);
     }
-    await look(slice);
-    const sights = [...found.values()];
+    return withoutRateValues(await this.describe(all.values())).sort(byKey);
+  }
+
+  /**
+   * Walks the whole key space page by page, looks at the keys as they are found, and answers what is listed. The reader
+   * sets the pace: nothing is sent ahead.
+   *
+   * @param isKnown keys that need no look
+   */
+  async *walk(
+    pattern: string,
+    options: ListOptions,
+    isKnown: (key: string) => boolean = () => false,
+  ): AsyncIterable<Page> {
+    for await (const page of this.#driver.scan(pattern)) {
+      const unknown = page.filter((key) => !isPrivateKey(key) && !isKnown(key) && this.#isReadable(key));
+      yield { scanned: page.length, found: await this.look(await this.#sift(unknown), options) };
+    }
+  }
+
+  /** Looks at these keys, and answers those that are listed. */
+  async look(keys: readonly string[], { counters = false }: ListOptions): Promise<Map<string, Sight>> {
+    const describer = new Describer(this.#driver, this.#heldSince());
+    const nobody = new KnownClients();
+    const found = new Map<string, Sight>();
+    for (let i = 0; i < keys.length; i += AT_ONCE) {
+      const together = keys.slice(i, i + AT_ONCE);
+      const sights = await Promise.all(together.map((key) => describer.look(key)));
+      for (const [at, sight] of sights.entries()) {
+        if (isListed(sight.describe(nobody), counters)) found.set(together[at] as string, sight);
+      }
+    }
+    return found;
+  }
+
+  /** What was seen, in that order, with the clients that have a part in it. */
+  async describe(seen: Iterable<Sight>): Promise<Description[]> {
+    const sights = [...seen];
     const known = await this.#records.read(sights.flatMap(({ owners }) => owners));
-    return withoutRateValues(sights.map((sight) => sight.describe(known))).sort(byKey);
+    return sights.map((sight) => sight.describe(known));
+  }
+
+  /** Leaves out what is certainly something else: most keys of most servers. */
+  async #sift(keys: readonly string[]): Promise<string[]> {
+    const bySlot = new Map<number, string[]>();
+    for (const key of keys) {
+      const slot = this.#runtime.slotOf(key);
+      const together = bySlot.get(slot);
+      if (together === undefined) bySlot.set(slot, [key]);
+      else together.push(key);
+    }
+    const calls: Promise<string[]>[] = [];
+    for (const together of bySlot.values()) {
+      for (let i = 0; i < together.length; i += AT_ONCE) {
+        calls.push(this.#siftTogether(together.slice(i, i + AT_ONCE)));
+      }
+    }
+    return (await Promise.all(calls)).flat();
+  }
+
+  async #siftTogether(found: readonly string[]): Promise<string[]> {
+    const { positions } = await inspectSift.run(this.#driver, { found }, {});
+    return positions.map((position) => found[position - 1] as string);
   }
 
   /** In a Cluster, no primitive has a key whose derived keys would be in other slots. */

@@ -1462,6 +1462,50 @@ return { 'server', string.format('%.0f', nowMs()), info, refusal }
 `,
 });
 
+/** Says which of these keys may be locks or synchronizers, for people: most keys of a server are other data, and this rules them out many at a time. What it names has to be described to know. Changes nothing. */
+export const inspectSift = defineScript<
+  { found: readonly string[] },
+  Record<string, never>,
+  | { status: 'sifted'; positions: number[] }
+>({
+  name: 'inspect/sift',
+  sha1: '0219804b517229d72ccb7f6cd455dcf7af5a3758',
+  keys: [['found', 'any...']],
+  args: [],
+  replies: {
+    sifted: [['positions', 'integer...']],
+  },
+  source: `local found = {}
+for i = 1, #KEYS do found[i] = KEYS[i] end
+local MOST_DIGITS = 16
+local LONGEST_OWNER = 128
+local function isHash(key)
+  return redis.call('HLEN', key) == 1
+    or redis.call('HEXISTS', key, 'mode') == 1
+    or redis.call('HEXISTS', key, 'rate') == 1
+end
+local function isString(key)
+  local size = redis.call('STRLEN', key)
+  if size == 0 or size > LONGEST_OWNER then
+    return false
+  end
+  local text = redis.call('GET', key)
+  if size <= MOST_DIGITS and string.find(text, '^%-?%d+$') then
+    return true
+  end
+  return string.find(text, '^%x+%-%x+%-%x+%-%x+%-%x+:%d') and redis.call('PTTL', key) >= 0
+end
+local reply = { 'sifted' }
+for position, key in ipairs(found) do
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'none' or kind == 'hash' and isHash(key) or kind == 'string' and isString(key) then
+    reply[#reply + 1] = position
+  end
+end
+return reply
+`,
+});
+
 /** Takes the lock for a new owner, or says how long it is taken. */
 export const lockAcquire = defineScript<
   { lock: string; ended: string },

@@ -109,7 +109,7 @@ class IoredisClusterDriver implements Driver {
     return openIoredisConnection(this.#primary(node), this.#connections, events);
   }
 
-  async *scan(pattern: string): AsyncIterable<string> {
+  async *scan(pattern: string): AsyncIterable<readonly string[]> {
     await this.#connected();
     // A listing that misses a node looks complete.
     await this.#refresh();

@@ -116,7 +116,7 @@ class NodeRedisClusterDriver implements Driver {
     return openNodeRedisConnection({ find, isStray }, this.#connections, events);
   }
 
-  async *scan(pattern: string): AsyncIterable<string> {
+  async *scan(pattern: string): AsyncIterable<readonly string[]> {
     for (const node of this.nodes()) {
       const client = await this.#cluster.nodeClient(this.#primaryAt(node));
       yield* scanWith((args) => send(client, args), pattern);

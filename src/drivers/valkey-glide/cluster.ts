@@ -91,7 +91,7 @@ class GlideClusterDriver implements Driver {
     return openGlideConnection(config, this.#addressOf(node, config), this.#connections, events);
   }
 
-  async *scan(pattern: string): AsyncIterable<string> {
+  async *scan(pattern: string): AsyncIterable<readonly string[]> {
     await this.#ask();
     for (const { host, port } of this.#primaries.values()) {
       const route: GlideRoute = { type: 'routeByAddress', host, port };

@@ -111,7 +111,7 @@ export function describeClusterDriver(context: ClusterContext): void {
         const keys = Array.from({ length: 60 }, (_, index) => `${family}:${index}`);
         for (const key of keys) await evalOn(driver, COUNT, [key], []);
         const found: string[] = [];
-        for await (const key of driver.scan(`${family}:*`)) found.push(key);
+        for await (const page of driver.scan(`${family}:*`)) found.push(...page);
         expect(found.sort()).toEqual(keys.sort());
       });
 

@@ -566,7 +566,7 @@ export function describeDriver(context: DriverContext): void {
       await evalOn(driver, "for _, key in ipairs(KEYS) do redis.call('set', key, '1') end", keys, []);
       await server.command('SET', `other:${family}`, '1');
       const found = new Set<string>();
-      for await (const key of driver.scan(`${family}:*`)) found.add(key);
+      for await (const page of driver.scan(`${family}:*`)) for (const key of page) found.add(key);
       expect([...found].sort()).toEqual(keys.sort());
     });
   });

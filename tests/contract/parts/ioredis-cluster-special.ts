@@ -127,8 +127,7 @@ export function describeIoredisCluster(context: IoredisClusterContext): void {
       const other = make({ lazyConnect: true });
       expect(await evalOn(other.driver, COUNT, [randomName()], [])).toBe(1);
       const third = make({ lazyConnect: true });
-      const scanned = third.driver.scan(randomName())[Symbol.asyncIterator]();
-      expect(await scanned.next()).toEqual({ done: true, value: undefined });
+      for await (const page of third.driver.scan(randomName())) expect(page).toEqual([]);
     });
 
     it('reports that a script was certainly not sent if the client does not queue', async () => {

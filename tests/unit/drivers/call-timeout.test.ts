@@ -54,8 +54,8 @@ function setUp() {
     script: vi.fn((..._args: Parameters<Driver['script']>) => answer.promise),
     openConnection: vi.fn((_node: string, _events: ConnectionEvents) => opening.promise),
     async *scan(pattern: string) {
-      yield `${pattern}1`;
-      yield String(await answer.promise);
+      yield [`${pattern}1`];
+      yield [String(await answer.promise)];
     },
     close: vi.fn(async () => {}),
   } satisfies Driver;
@@ -234,9 +234,9 @@ describe('withCallTimeout', () => {
 
   it('bounds every step of a scan', async () => {
     const { bounded, clock } = setUp();
-    const keys = bounded.scan('k')[Symbol.asyncIterator]();
-    expect(await keys.next()).toEqual({ done: false, value: 'k1' });
-    const outcome = keys.next().catch((error: unknown) => error);
+    const pages = bounded.scan('k')[Symbol.asyncIterator]();
+    expect(await pages.next()).toEqual({ done: false, value: ['k1'] });
+    const outcome = pages.next().catch((error: unknown) => error);
     await clock.advance(TIMEOUT_MS);
     expect(await outcome).toBeInstanceOf(OutcomeUnknownError);
     expect(clock.pendingTimers).toBe(0);

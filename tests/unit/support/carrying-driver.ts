@@ -111,7 +111,7 @@ export class CarryingDriver implements Driver {
     return this.reply(String(script), rest.slice(0, count).map(String), rest.slice(count));
   }
 
-  async *scan(): AsyncIterable<string> {}
+  async *scan(): AsyncIterable<readonly string[]> {}
 
   async close(): Promise<void> {}
 }

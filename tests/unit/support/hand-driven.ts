@@ -108,7 +108,7 @@ export class HandDrivenDriver implements Driver {
     throw new Error('this driver runs no scripts');
   }
 
-  async *scan(): AsyncIterable<string> {}
+  async *scan(): AsyncIterable<readonly string[]> {}
 
   async close(): Promise<void> {
     this.isClosed = true;
