@@ -147,6 +147,11 @@ export class Preflight implements CallWatch {
     if (this.#facts.size > 0) this.learn([]);
   }
 
+  /** What every primary last said of itself. */
+  facts(): readonly ServerFacts[] {
+    return [...this.#facts.values()];
+  }
+
   /** All current findings, reported or not. */
   findings(): Finding[] {
     return findingsOf(

@@ -35,6 +35,8 @@ export interface ServerFacts {
   readonly persistence: Persistence | null;
   /** Replicas that acknowledge its writes, see `readReplication`. */
   readonly replicas: number | null;
+  /** Every replica that is connected, for people. */
+  readonly replicaStates: readonly ReplicaState[];
   /** Replicas that count for `min-replicas-to-write`; null where that is not set. */
   readonly goodReplicas: number | null;
   /** The empty string if not reported. */
@@ -44,6 +46,16 @@ export interface ServerFacts {
   /** Whether publishing is permitted; `elsewhere`: on other channels only. Undefined if it was not tried. */
   readonly publishing: 'allowed' | 'elsewhere' | 'forbidden' | 'unknown' | undefined;
   readonly latencyMs: number;
+}
+
+/** A replica as its primary sees it. */
+export interface ReplicaState {
+  /** `host:port`, as the replica announces it. */
+  readonly node: string;
+  /** `online` once it follows; before, what is sent to it. */
+  readonly state: string;
+  /** How much of what the primary wrote it has not acknowledged; null if that is not reported. */
+  readonly lagBytes: number | null;
 }
 
 /** How the server persists its data. INFO does not report whether it also takes snapshots. */
@@ -75,7 +87,7 @@ const SILENT_AFTER_SECONDS = 60;
  * has acknowledged nothing yet, and a reader (`redis-cli --replica`) never does.
  */
 function doesAcknowledge(line: string, isWritten: boolean): boolean {
-  const { state, port, offset, lag } = Object.fromEntries(line.split(',').map((part) => part.split('=')));
+  const { state, port, offset, lag } = fieldsOf(line);
   if (state !== 'online' || Number(lag) > SILENT_AFTER_SECONDS) return false;
   // A new primary has no writes to acknowledge. Readers announce no port.
   return isWritten ? Number(offset) > 0 : Number(port) > 0;
@@ -87,9 +99,25 @@ export function readReplication(info: string): Pick<ServerFacts, 'replicas' | 'r
   // This number includes replicas that do not acknowledge.
   if (field(info, 'connected_slaves') === null) return { replicas: null, replicationId };
   const isWritten = numberIn(info, 'master_repl_offset') !== 0;
-  const lines = [...info.matchAll(/^(?:slave|replica)\d+:(.*?)\r?$/gm)];
-  const replicas = lines.filter(([, line = '']) => doesAcknowledge(line, isWritten)).length;
+  const replicas = replicaLines(info).filter((line) => doesAcknowledge(line, isWritten)).length;
   return { replicas, replicationId };
+}
+
+function fieldsOf(line: string): Record<string, string | undefined> {
+  return Object.fromEntries(line.split(',').map((part) => part.split('=')));
+}
+
+function replicaLines(info: string): string[] {
+  return [...info.matchAll(/^(?:slave|replica)\d+:(.*?)\r?$/gm)].map(([, line = '']) => line);
+}
+
+function replicaStatesIn(info: string): ReplicaState[] {
+  const written = numberIn(info, 'master_repl_offset');
+  return replicaLines(info).map((line) => {
+    const { ip = '', port = '', state = '', offset } = fieldsOf(line);
+    const isKnown = written !== null && offset !== undefined;
+    return { node: `${ip}:${port}`, state, lagBytes: isKnown ? Math.max(0, written - Number(offset)) : null };
+  });
 }
 
 function persistenceIn(info: string): Persistence | null {
@@ -139,6 +167,7 @@ export function readFacts(
     mayEvictLocks: mayEvict(info, evictionPolicy),
     persistence: persistenceIn(info),
     ...readReplication(info),
+    replicaStates: replicaStatesIn(info),
     goodReplicas: numberIn(info, 'min_slaves_good_slaves'),
     clockSkewMs: skewOf(nowMs, trip),
     publishing: publishingBy(tried, refusal),

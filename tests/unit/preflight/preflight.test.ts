@@ -37,6 +37,7 @@ function factsOf(node: string, changes: Partial<ServerFacts> = {}): ServerFacts 
     mayEvictLocks: false,
     persistence: null,
     replicas: 0,
+    replicaStates: [],
     goodReplicas: null,
     replicationId: ID,
     clockSkewMs: 0,
