@@ -7,6 +7,7 @@ import { REPOSITORY, ROOT, STAGE } from './places.ts';
 const OPTIONS: TypeDocOptions & PluginOptions = {
   entryPoints: [
     'src/index.ts',
+    'src/dashboard/index.ts',
     'src/testing/index.ts',
     'src/telemetry/otel/index.ts',
     'src/telemetry/prometheus/index.ts',

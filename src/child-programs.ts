@@ -1,8 +1,9 @@
 /**
- * Finds the programs of this package that run as separate processes.
+ * Finds the files of this package that are not modules: programs that run as separate processes, and the built page of
+ * the dashboard.
  *
- * Both builds, the sources and a bundled application start the same program: it is found through the package, because
- * a file that was moved into a bundle has nothing beside it.
+ * Both builds, the sources and a bundled application use the same files: they are found through the package, because a
+ * file that was moved into a bundle has nothing beside it.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -12,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 const here: string | undefined = typeof import.meta.url === 'string' ? import.meta.url : undefined;
 
 /** The folder of this package, as seen from this file or, in a bundle without its own address, from the program. */
-function findPackage(): string {
+export function packageFolder(): string {
   for (const base of [here, process.argv[1], join(process.cwd(), 'any')]) {
     if (base === undefined) continue;
     try {
@@ -22,8 +23,8 @@ function findPackage(): string {
     }
   }
   throw new Error(
-    'The package "holdfast" is not installed where this program can find it. What it starts as a separate process ' +
-      'is not part of a bundle: npm install holdfast beside the bundled application',
+    'The package "holdfast" is not installed where this program can find it. What it starts as a separate process, ' +
+      'and the page of the dashboard, are not part of a bundle: npm install holdfast beside the bundled application',
   );
 }
 
@@ -33,7 +34,7 @@ function findPackage(): string {
  * @param program its file below `src/`, without an ending
  */
 export function programArguments(program: string): string[] {
-  const root = findPackage();
+  const root = packageFolder();
   if (here?.endsWith('.ts') !== true) return [join(root, `dist/esm/${program}.js`)];
   // Run from source, the program needs the same TypeScript loader as this process.
   const tsx = pathToFileURL(createRequire(here).resolve('tsx')).href;

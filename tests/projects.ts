@@ -229,6 +229,7 @@ export const PROJECTS: readonly Project[] = [
   { name: 'e2e:projects', tier: 'all', files: [OF_USERS] },
   { name: 'subscribers', tier: 'default', files: ['subscribers/*.test.ts'] },
   { name: 'prometheus', tier: 'all', files: ['prometheus/*.test.ts'] },
+  { name: 'dashboard', tier: 'default', files: ['dashboard/*.test.ts'] },
   { name: 'site', tier: 'all', files: ['site/*.test.ts'], setup: ['tests/site/support/setup.ts'] },
 
   { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'], except: [...FAILOVERS, ...LONG_FAULTS] },

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 
 /** What users import. */
-const LIBRARY = ['index', 'testing/index'];
+const LIBRARY = ['index', 'dashboard/index', 'testing/index'];
 /** What users import beside it. Bundled apart: what it shares with the library would be one more file of every import. */
 const SUBSCRIBERS = ['telemetry/otel/index', 'telemetry/prometheus/index'];
 const APART = { chunkFileNames: 'telemetry/[name].js' };

@@ -187,6 +187,8 @@ export interface AuditEntry {
   readonly owner: string;
   readonly label: string | null;
   readonly freed: boolean;
+  /** Why it is not known whether it was freed; null if it is known. */
+  readonly error: string | null;
   /** Who asked, as the application's authentication says. */
   readonly by: string | null;
 }
