@@ -41,6 +41,7 @@ export const ENVIRONMENT: readonly (readonly [name: string, meaning: string])[] 
   ['HOLDFAST_URL', `where to connect without --url, --sentinel and --cluster; without it ${DEFAULT_URL}`],
   ['HOLDFAST_PASSWORD', 'the password; that of a URL counts if this is not set'],
   ['HOLDFAST_SENTINEL_PASSWORD', 'the password of the Sentinels themselves'],
+  ['HOLDFAST_DASHBOARD_TOKEN', '`dashboard`: what people must know, without --token'],
   ['NO_COLOR', 'any text: no colours'],
 ];
 

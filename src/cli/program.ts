@@ -4,6 +4,7 @@
 import { Command } from 'commander';
 import { defineBench } from './commands/bench.ts';
 import { defineCompletion } from './commands/completion.ts';
+import { defineDashboard } from './commands/dashboard.ts';
 import { defineDemo } from './commands/demo.ts';
 import { defineDoctor } from './commands/doctor.ts';
 import { defineInspect } from './commands/inspect.ts';
@@ -17,6 +18,7 @@ const COMMANDS = [
   defineLs,
   defineInspect,
   defineWatch,
+  defineDashboard,
   defineRun,
   defineUnlock,
   defineDoctor,

@@ -28,9 +28,9 @@ describe('the stream', () => {
     await page.row(`${family}:first`);
 
     const late = await watch(dashboard);
-    const [snapshot] = await eventually(() => (late.all('locks').length > 0 ? late.all('locks') : false));
-    expect(snapshot?.whole).toBe(true);
-    expect(snapshot?.changed.map(({ key }) => key)).toEqual([`${family}:first`]);
+    const snapshot = await late.next('locks');
+    expect(snapshot.whole).toBe(true);
+    expect(snapshot.changed.map(({ key }) => key)).toEqual([`${family}:first`]);
   });
 
   it('shows a lock that is taken with its holder, and that it is gone', async () => {
