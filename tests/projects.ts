@@ -199,7 +199,13 @@ const DEMO = 'e2e/demo.test.ts';
 const OF_USERS = 'e2e/projects.test.ts';
 
 /** Commands of the command line that a change seldom breaks. */
-const LONG_COMMANDS = ['bench', 'doctor', 'run-lost', 'unlock', 'watch'].map((file) => `e2e/${file}.test.ts`);
+const LONG_COMMANDS = ['bench', 'dashboard', 'doctor', 'run-lost', 'unlock', 'watch'].map(
+  (file) => `e2e/${file}.test.ts`,
+);
+
+/** The server of the dashboard, at which no browser looks. */
+const DASHBOARD = ['access', 'free', 'node', 'stream'].map((file) => `dashboard/${file}.test.ts`);
+const LONG_DASHBOARD = ['changes', 'events', 'load', 'readers'].map((file) => `dashboard/${file}.test.ts`);
 
 /** Programs of the docs that run in several processes. */
 const LONG_EXAMPLES = ['one-leader', 'two-terminals'].map((file) => `examples/${file}.test.ts`);
@@ -230,6 +236,8 @@ export const PROJECTS: readonly Project[] = [
   { name: 'subscribers', tier: 'default', files: ['subscribers/*.test.ts'] },
   { name: 'prometheus', tier: 'all', files: ['prometheus/*.test.ts'] },
   { name: 'dashboard', tier: 'default', files: ['dashboard/*.test.ts'] },
+  { name: 'dashboard', tier: 'default', files: DASHBOARD },
+  { name: 'dashboard:long', tier: 'all', files: LONG_DASHBOARD },
   { name: 'site', tier: 'all', files: ['site/*.test.ts'], setup: ['tests/site/support/setup.ts'] },
 
   { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'], except: [...FAILOVERS, ...LONG_FAULTS] },

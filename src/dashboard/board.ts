@@ -68,7 +68,10 @@ export class Board {
     });
     this.#servers = new ServerWatch(client, (health) => this.#tell((watcher) => watcher.onHealth(health)));
     this.#events = new ProcessEvents({
-      onAcquireEnded: (message) => this.#charts.ended(message),
+      onAcquireEnded: (message) => {
+        // A multi lock or red lock is one call, whatever it asks of its members.
+        if (!message.isMember) this.#charts.ended(message);
+      },
       onLost: () => this.#charts.lost(),
       onEvent: (event, name, clientId) => {
         const key = name === null ? null : this.#keyOf(name, clientId);

@@ -18,7 +18,7 @@ import { checkDashboardOptions, type DashboardOptions, type DashboardSettings } 
 
 /** A page about the locks of a client, to be mounted in an application or served on its own. */
 export interface Dashboard {
-  /** Answers a request: for Hono, Next.js, SvelteKit, Bun and Deno. Rejects only with what `authorize` throws. */
+  /** Answers a request: for Hono, Next.js, SvelteKit, Bun and Deno. Rejects only with what `authorize` or `audit` throws. */
   fetch(this: void, request: Request): Promise<Response>;
   /** The same for `node:http`, Express, Nest and Fastify. */
   node(this: void, request: NodeRequest, response: ServerResponse, next?: (error: unknown) => void): void;
@@ -32,6 +32,7 @@ export interface DashboardParts {
   readonly limits?: Partial<StreamLimits & { readonly streams: number }>;
 }
 
+/** Far more than people who look, and few enough for any server. */
 const LIMITS = { flushMs: 500, stalledMs: 30_000, streams: 100 };
 
 export class DashboardServer {
@@ -55,14 +56,18 @@ export class DashboardServer {
   }
 
   async answer(request: Request): Promise<Response> {
+    const found = await this.#answer(request);
+    return request.method === 'HEAD' ? new Response(null, found) : found;
+  }
+
+  async #answer(request: Request): Promise<Response> {
     const place = placeOf(new URL(request.url));
     const refusedHost = refuseHost(request, place.url, this.#settings.hosts);
     if (refusedHost !== undefined) return refusedHost;
     const admitted = await this.#access.admit(request, place);
     if (!('csrf' in admitted)) return admitted;
     if (this.#isClosed) return text(503, 'This dashboard is closed');
-    const found = await this.#route(request, place, admitted);
-    return request.method === 'HEAD' ? new Response(null, found) : found;
+    return this.#route(request, place, admitted);
   }
 
   close(): void {

@@ -3,8 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
-import { makeDashboard } from '../../dashboard/dashboard.ts';
-import { PageFiles } from '../../dashboard/http/page-files.ts';
+import { createDashboard } from '../../dashboard/dashboard.ts';
 import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect } from '../connection.ts';
 import { AuditLog } from '../dashboard/audit-log.ts';
@@ -52,26 +51,21 @@ function untilSignal(): Promise<void> {
 async function dashboard(pattern: string, flags: DashboardFlags): Promise<number> {
   const { host, keyPrefix, allowFree = false, auditLog, counters = false, title, json = false } = flags;
   if (auditLog !== undefined && !allowFree) throw new UsageError('--audit-log needs --allow-free');
-  const page = new PageFiles();
   const token = tokenOf(flags);
   const ended = untilSignal();
   using log = auditLog === undefined ? undefined : new AuditLog(auditLog);
   await using client = await connect(flags);
-  const served = makeDashboard(
-    client,
-    {
-      token,
-      // A name that somebody made to point to this machine is not served.
-      hosts: isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]', hostInUrl(host)] : undefined,
-      allowFree,
-      audit: log === undefined ? undefined : (entry) => log.write(entry),
-      title,
-      pattern: patternOf(pattern, keyPrefix),
-      counters,
-      maxCommandsPerSecond: flags.maxCommands,
-    },
-    { page },
-  );
+  const served = createDashboard(client, {
+    token,
+    // A name that somebody made to point to this machine is not served.
+    hosts: isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]', hostInUrl(host)] : undefined,
+    allowFree,
+    audit: log === undefined ? undefined : (entry) => log.write(entry),
+    title,
+    pattern: patternOf(pattern, keyPrefix),
+    counters,
+    maxCommandsPerSecond: flags.maxCommands,
+  });
   await using server = await listen(served.node, flags.port, host);
   const url = `http://${hostInUrl(host)}:${server.port}/`;
   const address = `${url}?token=${encodeURIComponent(token)}`;
