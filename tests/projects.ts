@@ -205,7 +205,9 @@ const LONG_COMMANDS = ['bench', 'dashboard', 'doctor', 'run-lost', 'unlock', 'wa
 
 /** The server of the dashboard, at which no browser looks. */
 const DASHBOARD = ['access', 'free', 'node', 'stream'].map((file) => `dashboard/${file}.test.ts`);
-const LONG_DASHBOARD = ['changes', 'events', 'load', 'readers'].map((file) => `dashboard/${file}.test.ts`);
+const LONG_DASHBOARD = ['changes', 'events', 'load', 'readers', 'topologies'].map(
+  (file) => `dashboard/${file}.test.ts`,
+);
 
 /** Programs of the docs that run in several processes. */
 const LONG_EXAMPLES = ['one-leader', 'two-terminals'].map((file) => `examples/${file}.test.ts`);

@@ -12,7 +12,7 @@ import { CommandBudget } from './sampling/command-budget.ts';
 import { LockTable } from './sampling/lock-table.ts';
 import { paced } from './sampling/paced-driver.ts';
 import type { Waiter } from './sampling/row.ts';
-import { Sampler } from './sampling/sampler.ts';
+import { type Loop, Sampler } from './sampling/sampler.ts';
 import { nameOf } from './sampling/seen-holder.ts';
 import { ServerWatch } from './server-watch.ts';
 
@@ -41,7 +41,8 @@ export class Board {
   readonly #steps: NodeJS.Timeout;
   /** The calls of this client that wait, by key; made anew for every moment that asks. */
   #waiters: { readonly at: number; readonly byKey: Map<string, Waiter[]> } = { at: 0, byKey: new Map() };
-  #failure: string | undefined;
+  /** What fails at present. */
+  readonly #failures = new Map<Loop, string>();
 
   constructor(client: Holdfast, settings: DashboardSettings) {
     const { title, pattern, counters, maxCommandsPerSecond } = settings;
@@ -64,7 +65,7 @@ export class Board {
       pattern: wiring.driver.keyPrefix + pattern,
       counters,
       maxCommandsPerSecond,
-      onFailed: (error) => this.#onFailed(error),
+      onFailed: (loop, error) => this.#onFailed(loop, error),
     });
     this.#servers = new ServerWatch(client, (health) => this.#tell((watcher) => watcher.onHealth(health)));
     this.#events = new ProcessEvents({
@@ -167,11 +168,16 @@ export class Board {
     this.note({ at, what: 'gone', key, who, text, source: 'sampling' }, leaseOver);
   }
 
-  #onFailed(error: unknown): void {
-    const failure = error === undefined ? undefined : error instanceof Error ? error.message : String(error);
-    if (failure === this.#failure) return;
-    this.#failure = failure;
-    if (failure === undefined) return;
+  /** Notes a failure once, until what failed has succeeded; a server that is away makes everything fail. */
+  #onFailed(loop: Loop, error: unknown): void {
+    if (error === undefined) {
+      this.#failures.delete(loop);
+      return;
+    }
+    const failure = error instanceof Error ? error.message : String(error);
+    const isNews = !this.#failures.has(loop) && ![...this.#failures.values()].includes(failure);
+    this.#failures.set(loop, failure);
+    if (!isNews) return;
     const text = `the dashboard cannot look at the locks: ${failure}`;
     this.note({ at: Date.now(), what: 'error', key: null, who: null, text, source: 'sampling' }, true);
   }

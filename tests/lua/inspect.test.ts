@@ -7,6 +7,7 @@ import {
   inspectPermits,
   inspectPrimary,
   inspectServer,
+  inspectSift,
 } from '../../src/scripts/generated.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
@@ -23,6 +24,46 @@ const look = (name: string) =>
     },
     {},
   );
+
+describe('inspect/sift', () => {
+  const OWNER = '5b1d7c0a-2a3b-4c5d-8e9f-001122334455:7';
+
+  it('names what may be a lock or a synchronizer, and nothing else', async () => {
+    const family = bench.name();
+    const key = (name: string) => `${family}:${name}`;
+    const candidates: Record<string, [string, ...string[]]> = {
+      lock: ['HSET', OWNER, '1'],
+      simple: ['SET', OWNER, 'PX', '60000'],
+      readWrite: ['HSET', 'mode', 'read', 'c:1', '2', 'c:2', '1'],
+      rate: ['HSET', 'rate', '1', 'interval', '2', 'type', '0'],
+      semaphore: ['SET', '5'],
+      below: ['SET', '-3'],
+    };
+    const others: Record<string, [string, ...string[]]> = {
+      user: ['HSET', 'name', 'x', 'age', '7'],
+      cache: ['SET', '{"a":1}', 'PX', '60000'],
+      immortal: ['SET', OWNER],
+      empty: ['SET', ''],
+      large: ['SET', '1'.repeat(200)],
+      list: ['RPUSH', 'a'],
+      set: ['SADD', 'a'],
+      scores: ['ZADD', '1', 'a'],
+      stream: ['XADD', '*', 'a', 'b'],
+    };
+    const planted = Object.entries({ ...others, ...candidates });
+    for (const [name, [command, ...args]] of planted) await bench.plant(command, key(name), ...args);
+    const names = [...planted.map(([name]) => name), 'just gone'];
+    const { positions } = await bench.run(inspectSift, { found: names.map(key) }, {});
+    expect(positions.map((position) => names[position - 1])).toEqual([
+      ...Object.keys(candidates),
+      'just gone',
+    ]);
+  });
+
+  it('answers nothing for nothing', async () => {
+    expect(await bench.run(inspectSift, { found: [] }, {})).toEqual({ status: 'sifted', positions: [] });
+  });
+});
 
 describe('inspect/describe', () => {
   it('reports a missing key as free', async () => {

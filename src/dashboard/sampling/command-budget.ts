@@ -2,7 +2,10 @@
  * Bounds how many commands a second are sent: a bucket that fills steadily, and a queue for what it does not cover yet.
  */
 
-/** What the bucket holds at most, as a part of a second: so long may it be silent and then catch up. */
+/**
+ * What the bucket holds at most, as a part of a second: so long may it be silent and then catch up. It fills that much
+ * slower, so that no second has more than its number.
+ */
 const BURST_SECONDS = 0.1;
 
 /** Shorter timers are not worth their cost. */
@@ -74,9 +77,13 @@ export class CommandBudget {
     return Math.max(1, this.#perSecond * BURST_SECONDS);
   }
 
+  get #steady(): number {
+    return this.#perSecond * (1 - BURST_SECONDS);
+  }
+
   #fill(): void {
     const now = performance.now();
-    const grown = ((now - this.#filledAt) / 1_000) * this.#perSecond;
+    const grown = ((now - this.#filledAt) / 1_000) * this.#steady;
     this.#filled = Math.min(this.#most, this.#filled + grown);
     this.#filledAt = now;
   }
@@ -90,7 +97,7 @@ export class CommandBudget {
 
   #arm(): void {
     if (this.#timer !== undefined || this.#waiting.length === 0) return;
-    const missingMs = ((1 - this.#filled) / this.#perSecond) * 1_000;
+    const missingMs = ((1 - this.#filled) / this.#steady) * 1_000;
     this.#timer = setTimeout(() => this.#serve(), Math.max(TICK_MS, missingMs)).unref();
   }
 

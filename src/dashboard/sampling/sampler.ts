@@ -28,6 +28,9 @@ const REST_MS = 200;
 const SLOWER = 20;
 const LINGER_MS = 3_600_000;
 
+/** What is done again and again. */
+export type Loop = 'walk' | 'look';
+
 export interface SamplerSettings {
   readonly inspector: Inspector;
   readonly table: LockTable;
@@ -36,8 +39,8 @@ export interface SamplerSettings {
   readonly pattern: string;
   readonly counters: boolean;
   readonly maxCommandsPerSecond: number;
-  /** @param error undefined: the server answers again */
-  onFailed(error: unknown): void;
+  /** @param error undefined: the server answers that loop again */
+  onFailed(loop: Loop, error: unknown): void;
 }
 
 export class Sampler {
@@ -82,8 +85,8 @@ export class Sampler {
     this.#isWhole = false;
     const run = new AbortController();
     this.#run = run;
-    void this.#repeat(run.signal, () => this.#walk(run.signal));
-    void this.#repeat(run.signal, () => this.#lookAgain());
+    void this.#repeat('walk', run.signal, () => this.#walk(run.signal));
+    void this.#repeat('look', run.signal, () => this.#lookAgain());
   }
 
   /** Nobody watches any more. */
@@ -105,15 +108,14 @@ export class Sampler {
     await this.#look([key]);
   }
 
-  async #repeat(signal: AbortSignal, work: () => Promise<number>): Promise<void> {
+  async #repeat(loop: Loop, signal: AbortSignal, work: () => Promise<number>): Promise<void> {
     while (!signal.aborted) {
       let pauseMs: number;
       try {
         pauseMs = await work();
-        this.#settings.onFailed(undefined);
       } catch (error) {
         pauseMs = FAILED_PAUSE_MS;
-        if (!signal.aborted) this.#settings.onFailed(error);
+        if (!signal.aborted) this.#settings.onFailed(loop, error);
       }
       await pause(pauseMs, signal);
     }
@@ -132,6 +134,7 @@ export class Sampler {
     this.#keys = this.#scanned;
     this.#sweepMs = Math.round(performance.now() - startedAt);
     this.#isWhole = true;
+    this.#settings.onFailed('walk', undefined);
     return WALK_PAUSE_MS;
   }
 
@@ -140,6 +143,7 @@ export class Sampler {
     const due = this.#settings.table.lookedAtBefore(Date.now() - LOOK_AGAIN_MS, AT_ONCE);
     if (due.length === 0) return REST_MS;
     await this.#look(due);
+    this.#settings.onFailed('look', undefined);
     return 0;
   }
 

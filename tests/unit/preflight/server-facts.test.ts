@@ -140,6 +140,17 @@ describe('the facts of a server', () => {
     expect(facts({ tried: '' }).publishing).toBeUndefined();
   });
 
+  it('name every replica with what it has not acknowledged', () => {
+    const syncing = 'slave1:ip=10.0.0.3,port=6381,state=wait_bgsave,offset=0,lag=0';
+    const text = `${info({ connected_slaves: '1' })}${syncing}\r\n`;
+    expect(facts({ info: text }).replicaStates).toEqual([
+      { node: '10.0.0.2:6380', state: 'online', lagBytes: 14 },
+      { node: '10.0.0.3:6381', state: 'wait_bgsave', lagBytes: 500 },
+    ]);
+    expect(withReplicas(0).replicaStates).toEqual([]);
+    expect(facts({ info: '' }).replicaStates).toEqual([]);
+  });
+
   it('do not treat an unreported number of replicas as zero', () => {
     expect(facts({ info: info({ connected_slaves: null }) })).toMatchObject({ info: true, replicas: null });
     expect(withReplicas(0).replicas).toBe(0);
