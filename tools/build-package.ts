@@ -3,7 +3,7 @@
  *
  * The compiler writes one file for each source; the bundler joins them, because loading more than a hundred takes most
  * of the time of an import. Names and comments stay, so that stack traces and a look into the package remain useful.
- * The programs that run as separate processes exist once, as ES modules.
+ * The programs that run as separate processes exist once, as ES modules; so does the dashboard's page.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type OutputOptions, type Plugin, rollup } from 'rollup';
+import { buildPage } from './dashboard-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -91,6 +92,8 @@ try {
   await bundle(compiled, SUBSCRIBERS, { ...commonJs, ...APART }, [pathForUrl]);
   copyTypes(compiled, cjs);
   writeFileSync(join(cjs, 'package.json'), '{ "type": "commonjs" }\n');
+
+  await buildPage(join(dist, 'dashboard-ui'));
 } finally {
   rmSync(compiled, { recursive: true, force: true });
 }
