@@ -3,19 +3,11 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { NAVIGATION, PAGES } from '../../site/navigation.ts';
 import { placeOf } from '../../site/places.ts';
+import { CHROMIUM_ARGS, NEEDS_CHROMIUM } from '../harness/find-chromium.ts';
 import { measureContrast } from './support/contrast.ts';
-import { NEEDS_CHROMIUM } from './support/find-chromium.ts';
 
 const program = inject('chromium');
 const home = inject('siteUrl');
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-];
 const PHONE: BrowserContextOptions = {
   viewport: { width: 375, height: 667 },
   hasTouch: true,
@@ -37,7 +29,7 @@ describe.skipIf(program === null)(
     let problems: string[] = [];
 
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: program ?? '', args: ARGS });
+      browser = await chromium.launch({ executablePath: program ?? '', args: [...CHROMIUM_ARGS] });
     });
     afterAll(() => browser.close());
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
 import { ROOT } from '../../../site/places.ts';
-import { findChromium } from './find-chromium.ts';
+import { findChromium } from '../../harness/find-chromium.ts';
 import { serveFolder } from './serve-folder.ts';
 
 declare module 'vitest' {
@@ -18,8 +18,6 @@ declare module 'vitest' {
     siteFolder: string;
     /** The address of its home page. */
     siteUrl: string;
-    /** The path of the browser; null when there is none. */
-    chromium: string | null;
   }
 }
 

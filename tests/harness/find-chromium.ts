@@ -1,7 +1,24 @@
-/** Finds the browser that the tests open the site with: Debian's Chromium. */
+/** Finds the browser that tests open pages with: Debian's Chromium. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { installPackages } from '../../harness/apt-get.ts';
+import { installPackages } from './apt-get.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The path of the browser; null when there is none. */
+    chromium: string | null;
+  }
+}
+
+/** How it is started: alone, without a window, and without looking for news. */
+export const CHROMIUM_ARGS: readonly string[] = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
 
 /** In the name of whatever is skipped for want of a browser. */
 export const NEEDS_CHROMIUM = '[needs Chromium]';
