@@ -240,6 +240,12 @@ export const PROJECTS: readonly Project[] = [
   { name: 'dashboard', tier: 'default', files: ['dashboard/*.test.ts'] },
   { name: 'dashboard', tier: 'default', files: DASHBOARD },
   { name: 'dashboard:long', tier: 'all', files: LONG_DASHBOARD },
+  {
+    name: 'dashboard-ui',
+    tier: 'all',
+    files: ['dashboard-ui/*.test.ts'],
+    setup: ['tests/dashboard-ui/support/setup.ts'],
+  },
   { name: 'site', tier: 'all', files: ['site/*.test.ts'], setup: ['tests/site/support/setup.ts'] },
 
   { name: 'chaos', tier: 'default', files: ['chaos/*.test.ts'], except: [...FAILOVERS, ...LONG_FAULTS] },
