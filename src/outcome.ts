@@ -224,12 +224,3 @@ export function toHoldfastError(error: unknown, what: string): HoldfastError {
   const cause = withoutLogin(isAlike ? known.cause : error);
   return new DriverError(`Could not ${what}: ${explained(error)}`, { cause });
 }
-
-/** Turns a thrown error into a rejection, as an async function does, but without its extra microtasks. */
-export function promised<T>(begin: () => Promise<T>, self?: unknown): Promise<T> {
-  try {
-    return begin.call(self);
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}

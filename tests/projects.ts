@@ -237,7 +237,6 @@ export const PROJECTS: readonly Project[] = [
   { name: 'e2e:projects', tier: 'all', files: [OF_USERS] },
   { name: 'subscribers', tier: 'default', files: ['subscribers/*.test.ts'] },
   { name: 'prometheus', tier: 'all', files: ['prometheus/*.test.ts'] },
-  { name: 'dashboard', tier: 'default', files: ['dashboard/*.test.ts'] },
   { name: 'dashboard', tier: 'default', files: DASHBOARD },
   { name: 'dashboard:long', tier: 'all', files: LONG_DASHBOARD },
   {

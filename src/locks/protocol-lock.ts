@@ -5,11 +5,11 @@
  * renewal and loss. This class turns the user's call into an acquisition by an owner.
  */
 
-import { tracesAcquisitions } from '../channels.ts';
+import { acquireChannel, holdChannel } from '../channels.ts';
 import { NotHeldError, OptionError, ReentryError } from '../errors.ts';
 import { checkOptions } from '../options/checks.ts';
-import { promised } from '../outcome.ts';
 import { isBranded } from '../package-copies.ts';
+import { promised } from '../runtime/acquire.ts';
 import { isOwner, Owner, Section } from '../runtime/owner.ts';
 import { FREE_MS, type LockProtocol, type LockState, NO_EXPIRY_MS } from '../runtime/protocol.ts';
 import { retry } from '../runtime/retry.ts';
@@ -149,7 +149,9 @@ export class ProtocolLock<H extends Hold = Hold> implements Lock<H> {
     limits: Limits,
     section?: Section,
   ): Promise<LockHold | null> {
-    if (limits.trace === undefined && tracesAcquisitions()) {
+    // A hold is told of together with the call that acquired it.
+    const isFollowed = acquireChannel.hasSubscribers || holdChannel.hasSubscribers;
+    if (isFollowed && limits.trace === undefined) {
       const about = { kind: this.protocol.kind, name: this.name, isMember: holdOptions.isMember };
       return traceAcquire(this.context.runtime, about, limits, (traced) =>
         this.takeAs(owner, holdOptions, traced, section),

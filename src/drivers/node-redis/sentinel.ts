@@ -43,15 +43,17 @@ export interface NodeRedisSentinel {
 
 interface TopologyChange {
   readonly type: string;
+  readonly node: Place;
 }
 
 /** A replica refuses writes. Before version 7, a script error has its own text before that of the replica. */
 const READ_ONLY = /^READONLY |: -READONLY /;
 
+const keyOf = ({ host, port }: Place) => `${host}:${port}`;
+
 /** The server that a client is for. */
 function addressOf({ options }: NodeRedisClient): string {
-  const { host, port } = Object(options?.socket);
-  return `${host}:${port}`;
+  return keyOf(Object(options?.socket));
 }
 
 class SentinelPrimary implements NodeRedisServer {
@@ -67,10 +69,12 @@ class SentinelPrimary implements NodeRedisServer {
   #watching: SentinelWatch | undefined;
   /** The address of the primary that the Sentinels replaced, while the library still names it. */
   #replaced: string | undefined;
+  /** The last new primary: both the watch and the library tell of it. */
+  #newest: string | undefined;
   #tellSwitched: SwitchListener = () => {};
   /** The library has just dropped its clients for the old primary, and is connecting to the new one. */
-  readonly #onChange = ({ type }: TopologyChange) => {
-    if (type === 'MASTER_CHANGE') this.#tellSwitched();
+  readonly #onChange = ({ type, node }: TopologyChange) => {
+    if (type === 'MASTER_CHANGE') this.#switched(node);
   };
 
   constructor(sentinel: NodeRedisSentinel) {
@@ -135,14 +139,18 @@ class SentinelPrimary implements NodeRedisServer {
         const found = { find: async () => ({ ...model, duplicate }) };
         return openNodeRedisConnection(found, this.#connectionStates, events, { letsEnd: true });
       },
-      onSwitched: (primary) => this.#leaveFor(placeOf(primary)),
+      onSwitched: (primary) => {
+        // The library may have followed already.
+        if (this.#newest !== keyOf(primary) && this.#client !== undefined)
+          this.#replaced = addressOf(this.#client);
+        this.#switched(primary);
+      },
     });
   }
 
-  #leaveFor({ host, port }: Place): void {
-    // The library may have followed already.
-    if (this.#client === undefined || addressOf(this.#client) === `${host}:${port}`) return;
-    this.#replaced = addressOf(this.#client);
+  #switched(primary: Place): void {
+    if (this.#newest === keyOf(primary)) return;
+    this.#newest = keyOf(primary);
     this.#tellSwitched();
   }
 
