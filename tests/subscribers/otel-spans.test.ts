@@ -116,7 +116,7 @@ describe('spans', () => {
 
   it('of a lock that is passed on belong to the caller that gets it', async () => {
     const telemetry = startTelemetry();
-    const client = await connect();
+    const client = await connect({ passOn: { maxMs: 10_000 } });
     const name = randomName();
     const lock = client.getLock(name);
     const first = await lock.lock();
@@ -135,11 +135,11 @@ describe('spans', () => {
     const hold = ofThird.find((span) => span.name === 'holdfast.hold');
     expect(acquire?.attributes).toMatchObject({ 'holdfast.attempts': 0, 'holdfast.contended': true });
     expect(hold?.links.map((link) => link.context.spanId)).toEqual([acquire?.spanContext().spanId]);
-    // It has the field of the second, and only the last holder sends a release.
+    // It has the field of the second, of the first too if that found it waiting; only the last holder sends a release.
     const owner = hold?.attributes['holdfast.owner'];
     const ofField = telemetry.spans(name).filter(({ attributes }) => attributes['holdfast.owner'] === owner);
     const steps = ofField.map((span) => span.name);
-    expect(steps.filter((step) => step === 'holdfast.hold')).toHaveLength(2);
+    expect(steps.filter((step) => step === 'holdfast.hold').length).toBeGreaterThanOrEqual(2);
     expect(steps.filter((step) => step === 'holdfast.release')).toHaveLength(1);
   });
 
@@ -179,11 +179,11 @@ describe('spans', () => {
   itWithProcess('of a hold whose renewals fail say that it is at risk', async () => {
     const telemetry = startTelemetry();
     const proxy = await ownProxy(await ownServer());
-    const client = await connect({ watchdogMs: 1_500, commandTimeoutMs: 200 }, proxy.url);
+    const client = await connect({ watchdogMs: 6_000, commandTimeoutMs: 1_000 }, proxy.url);
     const name = randomName();
     const hold = await client.getLock(name).lock();
     proxy.blackhole();
-    await eventually(() => hold.signal.aborted);
+    await eventually(() => hold.signal.aborted, { withinMs: 15_000 });
     const span = telemetry.spans(name).find(({ name: step }) => step === 'holdfast.hold');
     expect(span?.attributes['holdfast.loss.reason']).toBe('unreachable');
     expect(span?.events.map((event) => event.name)).toEqual(['holdfast.at_risk', 'holdfast.lost']);

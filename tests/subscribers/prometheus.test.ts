@@ -143,10 +143,10 @@ describe('observing', () => {
   itWithProcess('counts renewals that fail, and the holds that they put at risk', async () => {
     const { read } = observed({ groupName: firstPart });
     const proxy = await ownProxy(await ownServer());
-    const client = await connect({ watchdogMs: 1_500, commandTimeoutMs: 200 }, proxy.url);
+    const client = await connect({ watchdogMs: 6_000, commandTimeoutMs: 1_000 }, proxy.url);
     const hold = await client.getLock(randomName('ledger')).lock();
     proxy.blackhole();
-    await eventually(() => hold.signal.aborted);
+    await eventually(() => hold.signal.aborted, { withinMs: 15_000 });
     expect(await read('holdfast_at_risk_total{group="ledger",kind="lock"}')).toBe(1);
     expect(await read('holdfast_renewals_total{outcome="failed"}')).toBeGreaterThan(0);
     expect(await read('holdfast_losses_total{group="ledger",kind="lock",reason="unreachable"}')).toBe(1);
