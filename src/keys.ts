@@ -126,11 +126,6 @@ export function ratePermitsKey(name: string, clientId?: string): string {
   return clientId === undefined ? key : `${key}:${clientId}`;
 }
 
-/** What this library keeps beside the keys of primitives, of any name. */
-export function isPrivateKey(key: string): boolean {
-  return /^holdfast_(?:lock_seen|rwlock_waiting|register|once|client|guard)\b/.test(key);
-}
-
 /** Who a client is, for people; private to this library. Every client finds it there, whatever its prefix. */
 export function clientRecordKey(clientId: string): string {
   return `holdfast_client:{${clientId}}`;

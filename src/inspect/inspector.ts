@@ -2,7 +2,7 @@
  * `client.inspect` and `client.list`: what is in Redis, for people. Reads only.
  */
 import type { Driver } from '../drivers/driver.ts';
-import { isPrivateKey, rateValueKey, sharesOneSlot } from '../keys.ts';
+import { rateValueKey, sharesOneSlot } from '../keys.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { inspectSift } from '../scripts/generated.ts';
 import { type ClientRecords, clientOf, KnownClients } from './client-records.ts';
@@ -63,7 +63,7 @@ export class Inspector {
     isKnown: (key: string) => boolean = () => false,
   ): AsyncIterable<Page> {
     for await (const page of this.#driver.scan(pattern)) {
-      const unknown = page.filter((key) => !isPrivateKey(key) && !isKnown(key) && this.#isReadable(key));
+      const unknown = page.filter((key) => !isKnown(key) && this.#isReadable(key));
       yield { scanned: page.length, found: await this.look(await this.#sift(unknown), options) };
     }
   }

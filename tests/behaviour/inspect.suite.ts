@@ -236,21 +236,6 @@ describeThrough('inspection', (context) => {
       await raw.command('DEL', `redisson_lock_token:{${id}:fenced}`);
     });
 
-    it('does not take what a waiter leaves beside a fair lock for a lock', async () => {
-      const client = await context.client();
-      const id = randomName();
-      const desk = client.getFairLock(id);
-      const hold = await desk.lock();
-      const waiting = desk.lock({ owner: client.owner() });
-      const found = await eventually(async () => {
-        const all = await client.list(`*${id}*`);
-        return all.some(({ kind }) => kind === 'fair') && all;
-      });
-      expect(found).toMatchObject([{ key: id, kind: 'fair' }]);
-      await hold.unlock();
-      await (await waiting).unlock();
-    });
-
     it('finds hundreds in slices, each once, with the labels of their clients', async () => {
       const [ours, theirs] = [
         await context.client({ label: 'ours' }),
