@@ -36,7 +36,7 @@ function Node({ node: { node, latencyMs, replicas } }: { node: ServerNode }) {
   return (
     <li>
       <p class="node">
-        <Name text={node} />
+        <Name text={node === '' ? 'the server' : node} />
         <span class="figure quiet">{latencyMs === null ? 'no answer' : formatLatency(latencyMs)}</span>
       </p>
       {replicas.length === 0 && <p class="replica quiet">no replica</p>}
