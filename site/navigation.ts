@@ -59,9 +59,11 @@ export const NAVIGATION: readonly Section[] = [
     pages: [
       'docs/guides/topologies.md',
       'docs/operations.md',
-      'docs/telemetry.md',
+      'docs/guides/operating.md',
       'docs/guides/observing.md',
+      'docs/telemetry.md',
       'docs/guides/inspecting.md',
+      'docs/guides/dashboard.md',
       'docs/guides/command-line.md',
       'docs/guides/errors.md',
       'docs/guides/testing.md',
