@@ -19,6 +19,9 @@ export const PHONE: BrowserContextOptions = {
   isMobile: true,
 };
 
+/** Browser, server and children start in each test; whatever a test waits for has a bound of its own. */
+const TEST_WITHIN_MS = 60_000;
+
 const program = inject('chromium');
 
 function missing(): string[] {
@@ -30,7 +33,7 @@ function missing(): string[] {
 
 /** `describe` for tests that open the page of a dashboard. */
 export function describeInBrowser(name: string, define: (open: OpenPage) => void): void {
-  describe.skipIf(missing().length > 0)([name, ...missing()].join(' '), () => {
+  describe.skipIf(missing().length > 0)([name, ...missing()].join(' '), { timeout: TEST_WITHIN_MS }, () => {
     let browser: Browser;
     let problems: string[] = [];
 
