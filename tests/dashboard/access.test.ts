@@ -1,5 +1,6 @@
 /** Who gets in, and that nobody else learns anything. */
 import { describe, expect, it } from 'vitest';
+import { createDashboard } from '../../src/dashboard/index.ts';
 import { sharedServer } from '../harness/servers.ts';
 import { asked, BASE, connect, ownDashboard, TOKEN } from './support/own-dashboard.ts';
 import { PAGE, SCRIPT } from './support/page-folder.ts';
@@ -21,6 +22,17 @@ async function setUp(options: Parameters<typeof ownDashboard>[1] = {}) {
 function get(path: string, headers: Record<string, string> = {}): Request {
   return new Request(new URL(path, BASE), { headers });
 }
+
+describe('createDashboard', () => {
+  it('refuses to serve without protection, and what is no client', async () => {
+    const client = await connect(sharedServer().url);
+    expect(() => createDashboard(client, {})).toThrow('say unprotected: true');
+    expect(() => createDashboard({} as never, { token: TOKEN })).toThrow('needs a client of holdfast');
+    const dashboard = createDashboard(client, { token: TOKEN });
+    expect((await dashboard.fetch(get(''))).status).toBe(401);
+    dashboard.close();
+  });
+});
 
 describe('without authorisation', () => {
   it.each(PATHS)('nothing of /%s is answered', async (path) => {
