@@ -95,6 +95,26 @@ describe.concurrent('a project', { timeout: PROJECT_MS }, () => {
     }
   });
 
+  it('mounts the dashboard in its framework', async () => {
+    const project = await packed.install('dashboards');
+    const { stdout } = await project.run('node', 'main.mjs');
+    const mounted = {
+      refused: 401,
+      page: 200,
+      policy: true,
+      script: 200,
+      freed: { freed: true },
+      isLocked: false,
+    };
+    expect(JSON.parse(stdout)).toEqual({
+      http: mounted,
+      express: mounted,
+      nest: mounted,
+      fastify: mounted,
+      hono: mounted,
+    });
+  });
+
   it('tests with Jest and ts-jest', async () => {
     const project = await packed.install('jest-ts');
     expect((await project.run('jest', '--ci')).stderr).toMatch(/^Tests: +1 passed, 1 total$/m);
