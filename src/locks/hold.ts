@@ -68,6 +68,9 @@ export function canPassOn({ leaseMs, isMember = false }: HoldOptions): boolean {
   return leaseMs === undefined && !isMember;
 }
 
+/** Few holds are followed; a field for it would take memory of every hold. */
+const traces = new WeakMap<LockHold, HoldTrace>();
+
 export class LockHold implements Hold, Entry {
   readonly name: string;
   readonly renewed: boolean;
@@ -79,7 +82,6 @@ export class LockHold implements Hold, Entry {
   #loss: LeaseLostError | undefined;
   #unlocking: Promise<boolean> | undefined;
   #cancelMaxHold: CancelTimer | undefined;
-  #trace: HoldTrace | undefined;
 
   constructor(runtime: Runtime, name: string, holdOptions: HoldOptions) {
     this.#runtime = runtime;
@@ -100,11 +102,11 @@ export class LockHold implements Hold, Entry {
 
   /** Undefined while nobody listens. */
   get trace(): HoldTrace | undefined {
-    return this.#trace;
+    return traces.get(this);
   }
 
   followedBy(trace: HoldTrace): void {
-    this.#trace = trace;
+    traces.set(this, trace);
     if (this.#loss !== undefined) trace.lost(this.#loss.reason);
   }
 
@@ -152,7 +154,7 @@ export class LockHold implements Hold, Entry {
       this.#cancelMaxHold?.();
       this.#runtime.longHoldWarnings?.over(this);
       const leaving = this.#held.leave(this);
-      this.#unlocking = this.#trace?.leaves(leaving) ?? leaving;
+      this.#unlocking = this.trace?.leaves(leaving) ?? leaving;
     }
     return this.#unlocking;
   }
@@ -176,7 +178,7 @@ export class LockHold implements Hold, Entry {
     this.#cancelMaxHold?.();
     this.#runtime.longHoldWarnings?.over(this);
     this.#controller?.abort(error);
-    this.#trace?.lost(error.reason);
+    this.trace?.lost(error.reason);
   }
 
   get #held(): Tenure {

@@ -83,7 +83,7 @@ function describeOneHold(context: Context): void {
       expect(lost).toEqual([names[0]]);
       expect(hold.remainingMs).toBe(0);
       expect(() => hold.assertHeld()).toThrow(LeaseLostError);
-      // Nobody unlocks it, and yet its other member does not stay for ever.
+      // Nobody unlocks it, and yet its other member does not stay forever.
       await eventually(async () => expect(await countsOf(raw, names)).toEqual([0, 0]));
       expect(await hold.unlock()).toBe(false);
     });

@@ -189,7 +189,8 @@ describe.each(KINDS.filter(({ kind }) => kind !== 'nonReentrant'))('re-entry of 
 });
 
 describe('the wake-up of a waiter', () => {
-  it('is told with the channel of the message', async () => {
+  /** A client waits for another one's lock, and has subscribed. */
+  async function setUp() {
     const [client, other] = [await connect(), await connect()];
     const name = randomName();
     const hold = await other.getLock(name).lock();
@@ -200,26 +201,22 @@ describe('the wake-up of a waiter', () => {
     await eventually(async () => {
       expect(await raw.command('PUBSUB', 'NUMSUB', channel)).toEqual([channel, 1]);
     });
+    return { clientId: client.id, hold, heard, waiting, raw, channel };
+  }
+
+  it('is told with the channel of the message', async () => {
+    const { clientId, hold, heard, waiting, channel } = await setUp();
     await hold.unlock();
     await waiting;
-    expect(heard.of('wake')).toEqual([{ clientId: client.id, by: 'message', source: channel }]);
+    expect(heard.of('wake')).toEqual([{ clientId, by: 'message', source: channel }]);
   });
 
   it('is told with the key that a look found free', async () => {
-    const [client, other] = [await connect(), await connect()];
-    const name = randomName();
-    const hold = await other.getLock(name).lock();
-    const heard = hear(client);
-    const waiting = client.getLock(name).lock();
-    const raw = await openShared();
-    await eventually(async () => {
-      const channel = `redisson_lock__channel:{${name}}`;
-      expect(await raw.command('PUBSUB', 'NUMSUB', channel)).toEqual([channel, 1]);
-    });
+    const { clientId, hold, heard, waiting, raw } = await setUp();
     // Without a message: only a poll finds this.
     await raw.command('DEL', hold.name);
     await waiting;
-    expect(heard.of('wake')).toEqual([{ clientId: client.id, by: 'look', source: name }]);
+    expect(heard.of('wake')).toEqual([{ clientId, by: 'look', source: hold.name }]);
   }, 20_000);
 });
 

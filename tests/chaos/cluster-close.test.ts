@@ -16,7 +16,7 @@ describeWithProcess('a client of a Cluster', () => {
     const child = spawnChild(CHILD, { args: [JSON.stringify(addresses)] });
     await firstWord(child, ({ connected }) => connected === true);
     await child.next(({ closed }) => closed === true);
-    // The timer of the next refresh would keep it alive, and have it ask for ever.
+    // The timer of the next refresh would keep it alive, and have it ask forever.
     const late = new Promise((resolve) => setTimeout(resolve, ENDS_WITHIN_MS, 'still there').unref());
     expect(await Promise.race([child.exited, late])).toEqual({ code: 0, signal: null });
   });

@@ -119,7 +119,7 @@ describeWithProcess('the multi lock, with a server that falls silent', () => {
       });
       expect(atWallMs).toBeLessThan(expiresAt);
       expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
-      // Nobody gives it back: its other half is not kept for ever.
+      // Nobody gives it back: its other half is not kept forever.
       await freed(well, wellName);
       expect(await hold.unlock()).toBe(false);
     },

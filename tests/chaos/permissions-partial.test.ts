@@ -1,6 +1,6 @@
 /**
  * A user that may do everything but set an expiry: a grant that could not get its lease would lock everybody
- * out for ever. What the server refuses half-way must leave nothing behind.
+ * out forever. What the server refuses half-way must leave nothing behind.
  */
 import { describe, expect, it } from 'vitest';
 import { DriverError, type Holdfast, type Lock } from '../../src/index.ts';

@@ -77,7 +77,7 @@ describeWithProcess('a server that cannot keep locks', () => {
     const message = expect.stringContaining('is part of a Cluster, but the client is for a single server');
     await expect(join('Holdfast.connect', node)).rejects.toMatchObject({ code: 'ERR_DRIVER', message });
 
-    // It would answer MOVED or CLUSTERDOWN for ever, which is worth waiting for elsewhere.
+    // It would answer MOVED or CLUSTERDOWN forever, which is worth waiting for elsewhere.
     const client = await join('default ioredis 6', node);
     await expect(client.getLock(randomName()).lock()).rejects.toMatchObject({ code: 'ERR_DRIVER', message });
   });

@@ -102,7 +102,7 @@ describeWithProcess('the red lock over five servers', () => {
       // Each server is let go of before its own lease ends there, so the last one that mattered is.
       expect(atWallMs).toBeLessThan(Math.max(...expiries));
       expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
-      // The two that are left are not kept for ever.
+      // The two that are left are not kept forever.
       await freeEverywhere(servers, lock.name);
       expect(await hold.unlock()).toBe(false);
     });

@@ -262,7 +262,7 @@ describe('a slot that moves', () => {
   });
 
   it.each([
-    // What a client of a single server is told by a node of a Cluster, for ever.
+    // What a client of a single server is told by a node of a Cluster, forever.
     reply('MOVED 3999 127.0.0.1:6381'),
     reply('CLUSTERDOWN Hash slot not served'),
     sentAround('CLUSTERDOWN Hash slot not served'),

@@ -1,6 +1,6 @@
 /**
  * Listens to the server's stream and connects again when it ends. The browser's own way of connecting again gives up
- * after an error of HTTP, and does not notice a connection that is silent for ever.
+ * after an error of HTTP, and does not notice a connection that is silent forever.
  */
 import type { StreamEvents } from '../../dashboard/protocol.ts';
 import type { Told } from './state.ts';

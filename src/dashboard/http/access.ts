@@ -1,5 +1,5 @@
 /**
- * Who may look: admits a request, or answers it.
+ * Decides who may look: admits a request, or answers it.
  *
  * A session is what a browser proves with each request. With a token it is a cookie that only somebody who knew the token
  * could have got; with the application's authentication it is the user. The token against forged requests belongs to the

@@ -9,6 +9,7 @@ import type {
 } from '@opentelemetry/api';
 import type { LossReason } from '../../errors.ts';
 import type { WarningCode } from '../../events.ts';
+import { DESCRIPTIONS } from '../metrics/descriptions.ts';
 import type { Labels } from '../metrics/groups.ts';
 import {
   BUCKETS,
@@ -47,24 +48,16 @@ export class OtelMeter implements Meter {
     const count = (name: string, unit: string, description: string): Counter =>
       make.createCounter(name, { unit, description });
 
-    this.#wait = duration('holdfast.wait.duration', 'From a call that acquires to its result');
-    this.#hold = duration('holdfast.hold.duration', 'From a grant to the end of the hold');
-    this.#contended = count(
-      'holdfast.wait.contended',
-      '{call}',
-      'Calls that found others holding or waiting',
-    );
-    this.#timeouts = count(
-      'holdfast.wait.timeouts',
-      '{call}',
-      'Calls that ended without a grant in their time',
-    );
-    this.#losses = count('holdfast.hold.losses', '{hold}', 'Holds that were lost, by reason');
-    this.#atRisk = count('holdfast.hold.at_risk', '{event}', 'Failed renewals of holds that are repeated');
-    this.#renewals = count('holdfast.renewals', '{command}', 'Renewal commands, by outcome');
-    this.#stalls = count('holdfast.stalls', '{event}', 'Times that a blocked event loop made renewals late');
-    this.#warnings = count('holdfast.warnings', '{warning}', 'Warnings of clients, by code');
-    this.#errors = count('holdfast.errors', '{error}', 'Failures in the background that no caller waits for');
+    this.#wait = duration('holdfast.wait.duration', DESCRIPTIONS.wait);
+    this.#hold = duration('holdfast.hold.duration', DESCRIPTIONS.hold);
+    this.#contended = count('holdfast.wait.contended', '{call}', DESCRIPTIONS.contended);
+    this.#timeouts = count('holdfast.wait.timeouts', '{call}', DESCRIPTIONS.timeouts);
+    this.#losses = count('holdfast.hold.losses', '{hold}', DESCRIPTIONS.losses);
+    this.#atRisk = count('holdfast.hold.at_risk', '{event}', DESCRIPTIONS.atRisk);
+    this.#renewals = count('holdfast.renewals', '{command}', DESCRIPTIONS.renewals);
+    this.#stalls = count('holdfast.stalls', '{event}', DESCRIPTIONS.stalls);
+    this.#warnings = count('holdfast.warnings', '{warning}', DESCRIPTIONS.warnings);
+    this.#errors = count('holdfast.errors', '{error}', DESCRIPTIONS.errors);
 
     const watch = (
       observed: Observed,
@@ -84,10 +77,10 @@ export class OtelMeter implements Meter {
     const age = (name: string, description: string) =>
       make.createObservableGauge(name, { unit: 's', description });
     this.#observed = [
-      watch(now('holdfast.hold.active', '{hold}', 'Holds and permits with a lease, now'), 'holding', number),
-      watch(now('holdfast.wait.active', '{call}', 'Calls that acquire, now'), 'waiting', number),
-      watch(age('holdfast.hold.oldest', 'The age of the oldest hold'), 'holding', oldest),
-      watch(age('holdfast.wait.oldest', 'The age of the oldest call that waits'), 'waiting', oldest),
+      watch(now('holdfast.hold.active', '{hold}', DESCRIPTIONS.held), 'holding', number),
+      watch(now('holdfast.wait.active', '{call}', DESCRIPTIONS.waiting), 'waiting', number),
+      watch(age('holdfast.hold.oldest', DESCRIPTIONS.oldestHold), 'holding', oldest),
+      watch(age('holdfast.wait.oldest', DESCRIPTIONS.oldestWait), 'waiting', oldest),
     ];
     for (const outcome of ['renewed', 'failed']) this.#renewals.add(0, { 'holdfast.outcome': outcome });
   }

@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client';
 import type { LossReason } from '../../errors.ts';
 import type { WarningCode } from '../../events.ts';
+import { DESCRIPTIONS } from '../metrics/descriptions.ts';
 import type { Labels } from '../metrics/groups.ts';
 import {
   type Ended,
@@ -44,29 +45,21 @@ export class PrometheusMeter implements Meter {
     this.#buckets = buckets;
     this.#measurements = measurements;
 
-    this.#wait = this.#histogram('wait_seconds', 'From a call that acquires to its result', 'outcome');
-    this.#hold = this.#histogram('hold_seconds', 'From a grant to the end of the hold', 'ended');
-    this.#contended = this.#counter(
-      'contended_total',
-      'Calls that found others holding or waiting',
-      ...LABELS,
-    );
-    this.#timeouts = this.#counter(
-      'timeouts_total',
-      'Calls that ended without a grant in their time',
-      ...LABELS,
-    );
-    this.#losses = this.#counter('losses_total', 'Holds that were lost, by reason', ...LABELS, 'reason');
-    this.#atRisk = this.#counter('at_risk_total', 'Failed renewals of holds that are repeated', ...LABELS);
-    this.#renewals = this.#counter('renewals_total', 'Renewal commands, by outcome', 'outcome');
-    this.#stalls = this.#counter('stalls_total', 'Times that a blocked event loop made renewals late');
-    this.#warnings = this.#counter('warnings_total', 'Warnings of clients, by code', 'code');
-    this.#errors = this.#counter('errors_total', 'Failures in the background that no caller waits for');
+    this.#wait = this.#histogram('wait_seconds', DESCRIPTIONS.wait, 'outcome');
+    this.#hold = this.#histogram('hold_seconds', DESCRIPTIONS.hold, 'ended');
+    this.#contended = this.#counter('contended_total', DESCRIPTIONS.contended, ...LABELS);
+    this.#timeouts = this.#counter('timeouts_total', DESCRIPTIONS.timeouts, ...LABELS);
+    this.#losses = this.#counter('losses_total', DESCRIPTIONS.losses, ...LABELS, 'reason');
+    this.#atRisk = this.#counter('at_risk_total', DESCRIPTIONS.atRisk, ...LABELS);
+    this.#renewals = this.#counter('renewals_total', DESCRIPTIONS.renewals, 'outcome');
+    this.#stalls = this.#counter('stalls_total', DESCRIPTIONS.stalls);
+    this.#warnings = this.#counter('warnings_total', DESCRIPTIONS.warnings, 'code');
+    this.#errors = this.#counter('errors_total', DESCRIPTIONS.errors);
 
-    this.#gauge('held', 'Holds and permits with a lease, now', 'holding', ({ count }) => count);
-    this.#gauge('waiting', 'Calls that acquire, now', 'waiting', ({ count }) => count);
-    this.#gauge('oldest_hold_seconds', 'The age of the oldest hold', 'holding', oldest, 'max');
-    this.#gauge('oldest_wait_seconds', 'The age of the oldest call that waits', 'waiting', oldest, 'max');
+    this.#gauge('held', DESCRIPTIONS.held, 'holding', ({ count }) => count);
+    this.#gauge('waiting', DESCRIPTIONS.waiting, 'waiting', ({ count }) => count);
+    this.#gauge('oldest_hold_seconds', DESCRIPTIONS.oldestHold, 'holding', oldest, 'max');
+    this.#gauge('oldest_wait_seconds', DESCRIPTIONS.oldestWait, 'waiting', oldest, 'max');
 
     for (const outcome of ['renewed', 'failed']) this.#renewals.inc({ outcome }, 0);
   }

@@ -5,7 +5,7 @@ import { retry } from '../../../src/runtime/retry.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
 import { defer, refusal, reset, unreachable, watchPromise } from '../support/deferred.ts';
 
-/** Rejects with these, one after the other; the last one for ever. */
+/** Rejects with these, one after the other; the last one forever. */
 function failing(...errors: [unknown, ...unknown[]]) {
   let calls = 0;
   const call = async (): Promise<never> => {
