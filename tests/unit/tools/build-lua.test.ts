@@ -1,12 +1,9 @@
-/** The generator of src/scripts/generated.ts: what it writes, what it refuses, and that the result runs. */
+/** The generator of src/scripts/generated.ts: what it writes and what it refuses. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Script } from '../../../src/scripts/script.ts';
-import { startServer, type TestServer } from '../../../src/testing/server.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildLua } from '../../../tools/build-lua.ts';
 
 let root: string;
@@ -650,62 +647,5 @@ describe('a body is accepted', () => {
       script({ tags: '--- @include lib/answer\n', returns: "{ 'done' } | { 'gone', x }", body }),
     );
     expect(build().printed).toEqual(['src/scripts/generated.ts: 1 scripts']);
-  });
-});
-
-describe('on a server', () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startServer();
-  });
-  afterAll(() => server.close());
-
-  type Runnable = Script<
-    Record<string, string | string[]>,
-    Record<string, string | number | number[]>,
-    { status: string }
-  >;
-
-  /** The script as the generated file exports it. */
-  async function load(name: string): Promise<Runnable> {
-    const doorway = new URL('../../../src/scripts/script.ts', import.meta.url).pathname;
-    const path = join(root, 'generated.ts');
-    writeFileSync(path, generated().replace("'./script.ts'", `'${doorway}'`));
-    const module: Record<string, Runnable> = await import(pathToFileURL(path).href);
-    const found = module[name];
-    if (found === undefined) throw new Error(`${name} is not exported`);
-    return found;
-  }
-
-  const driver = {
-    script: ([name, ...args]: readonly (string | Buffer)[]) =>
-      server.command(String(name), ...args) as Promise<string[]>,
-  };
-
-  beforeEach(() => {
-    write('lib/twice', '--- Twice.\nlocal function twice(n)\n  return 2 * n\nend\n');
-    write(
-      'lock/sum',
-      `--- Adds up.
---- @keys locks string
---- @arg start integer
---- @args counts integer
---- @include lib/twice
---- @returns { 'summed', sum, names: string... }
-local sum = twice(start)
-for _, count in ipairs(counts) do
-  sum = sum + count -- a Lua number
-end
-return { 'summed', string.format('%.0f', sum), unpack(locks) }
-`,
-    );
-    expect(build().code).toBe(0);
-  });
-
-  it('runs, and is cached under its SHA-1', async () => {
-    const sum = await load('lockSum');
-    const reply = { status: 'summed', sum: 27, names: ['a', 'b'] };
-    expect(await sum.run(driver, { locks: ['a', 'b'] }, { start: 10, counts: [3, -4, 8] })).toEqual(reply);
-    expect(await server.command('SCRIPT', 'EXISTS', sum.sha1)).toEqual([1]);
   });
 });
