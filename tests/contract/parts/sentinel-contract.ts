@@ -141,6 +141,8 @@ export function describeSentinelDriver(context: SentinelContext): void {
         await follow(driver, await watched.whenFailedOver(former));
         // With all Sentinels frozen in turn, the former primary goes on as before.
         await Promise.all(watched.sentinels.map((sentinel) => sentinel.pause()));
+        // A client that asks a frozen Sentinel as it closes would not end.
+        closers.push(() => Promise.all(watched.sentinels.map((sentinel) => sentinel.resume())));
         await former.resume();
         await eventually(async () => {
           await failure(connection.ping());
