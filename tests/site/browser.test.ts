@@ -103,7 +103,8 @@ describe.skipIf(program === null)(
       await results.filter({ hasText: 'Fenced lock' }).first().click();
       await page.locator('.VPLocalSearchBox').waitFor({ state: 'detached' });
       expect(page.url()).toContain('/guides/fenced-lock.html');
-      expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Fenced lock');
+      // The address changes before the page does.
+      await page.getByRole('heading', { level: 1, name: 'Fenced lock' }).waitFor();
     });
 
     it.each(['light', 'dark'] as const)('is readable in %s', async (colorScheme) => {
