@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const projects = fileURLToPath(new URL('../projects', import.meta.url));
 
 /** A program that failed may stay alive with what it left open. */
-const WITHIN_MS = 240_000;
+const WITHIN_MS = 480_000;
 
 /** Without what the npm that runs these tests tells its scripts about this project. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
