@@ -1,6 +1,7 @@
 /** `bench` and `completion`, as programs. */
 import { describe, expect, it } from 'vitest';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { ownCluster } from '../harness/topologies.ts';
 import { runCli } from './support/cli.ts';
 
 const WITHIN = { timeout: 60_000 };
@@ -23,6 +24,19 @@ describeWithProcess('holdfast bench', () => {
     }
     const keys = (await server.command('KEYS', '*')) as string[];
     expect(keys.filter((key) => !key.startsWith('holdfast_client:'))).toEqual([]);
+  });
+
+  it('measures a Cluster, and leaves no lock at any node', WITHIN, async () => {
+    const { nodes, addresses } = await ownCluster({ replicasEach: 0 });
+    const [seed] = addresses.map(({ host, port }) => `${host}:${port}`);
+    const args = ['--cluster', `${seed}`, '--time', '300ms', '--concurrency', '5', '--json', '--yes'];
+    const { code, stdout } = await runCli(['bench', ...args]);
+    expect(code).toBe(0);
+    const measured = JSON.parse(stdout) as { perSecond: number }[];
+    expect(measured).toHaveLength(3);
+    for (const { perSecond } of measured) expect(perSecond).toBeGreaterThan(0);
+    const keys = (await Promise.all(nodes.map((node) => node.command('KEYS', '*')))) as string[][];
+    expect(keys.flat().filter((key) => !key.startsWith('holdfast_client:'))).toEqual([]);
   });
 
   it('refuses a server with many keys and other clients', WITHIN, async () => {

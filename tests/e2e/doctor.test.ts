@@ -1,7 +1,7 @@
 /** `doctor`, as a program: what it finds at servers with and without faults. */
 import { expect, it } from 'vitest';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
-import { ownReplicas } from '../harness/topologies.ts';
+import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { runCli } from './support/cli.ts';
 
 interface Report {
@@ -34,6 +34,24 @@ describeWithProcess('holdfast doctor', () => {
     const { stdout } = await runCli(['doctor', '--url', server.url]);
     expect(stdout).toMatch(/^ {2}✓ server {7}/m);
     expect(stdout).toMatch(/\n {2}This server is fit for locks\.\n$/);
+  });
+
+  it('examines every primary of a Cluster', { timeout: 60_000 }, async () => {
+    const { nodes, addresses } = await ownCluster({ replicasEach: 0 });
+    for (const node of nodes) await node.command('CONFIG', 'SET', 'appendonly', 'yes');
+    const [first] = addresses.map(({ host, port }) => `${host}:${port}`);
+    const report = await examine(['--cluster', `${first}`]);
+    expect(report).toMatchObject({ code: 0, verdict: 'fit' });
+    const server = report.checks.find(({ about }) => about === 'server');
+    expect(server?.message).toMatch(/^(redis|valkey) [\d.]+, cluster/);
+    // The fault of one primary is a fault of the Cluster.
+    await nodes[2]?.command('CONFIG', 'SET', 'maxmemory', '100mb');
+    await nodes[2]?.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    const faulty = await examine(['--cluster', `${first}`]);
+    expect(faulty).toMatchObject({ code: 1, verdict: 'unfit' });
+    expect(faulty.checks).toContainEqual(
+      expect.objectContaining({ code: 'HOLDFAST_EVICTION', message: expect.stringContaining('allkeys-lru') }),
+    );
   });
 
   it('tells of eviction, and how to end it', { timeout: 60_000 }, async () => {
