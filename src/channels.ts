@@ -8,24 +8,7 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LossReason } from './errors.ts';
-import type { ClientEvents } from './events.ts';
-
-/** What is acquired, held or released. */
-export type PrimitiveKind =
-  | 'lock'
-  | 'nonReentrant'
-  | 'fair'
-  | 'fenced'
-  | 'spin'
-  | 'simple'
-  | 'read'
-  | 'write'
-  | 'multi'
-  | 'red'
-  | 'semaphore'
-  | 'permitSemaphore'
-  | 'latch'
-  | 'rateLimiter';
+import type { ClientEvents, PrimitiveKind } from './events.ts';
 
 /** Which primitive of which client. */
 export interface Subject {

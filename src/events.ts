@@ -6,10 +6,28 @@
  */
 import type { LossReason } from './errors.ts';
 
+/** What is acquired, held or released. */
+export type PrimitiveKind =
+  | 'lock'
+  | 'nonReentrant'
+  | 'fair'
+  | 'fenced'
+  | 'spin'
+  | 'simple'
+  | 'read'
+  | 'write'
+  | 'multi'
+  | 'red'
+  | 'semaphore'
+  | 'permitSemaphore'
+  | 'latch'
+  | 'rateLimiter';
+
 /** Every event a client emits, by name. */
 export interface ClientEvents {
   /** A hold is gone; its `signal` has just been aborted. `label` is that of this client. */
   lost: {
+    readonly kind: PrimitiveKind;
     readonly name: string;
     readonly owner: string;
     readonly label: string;
@@ -17,6 +35,7 @@ export interface ClientEvents {
   };
   /** A renewal failed; it is being repeated until the lease ends. */
   atRisk: {
+    readonly kind: PrimitiveKind;
     readonly name: string;
     readonly owner: string;
     readonly label: string;

@@ -7,7 +7,6 @@ export type {
   AcquireMessage,
   EventMessage,
   HoldMessage,
-  PrimitiveKind,
   ReleaseMessage,
   RenewMessage,
   Subject,
@@ -38,7 +37,7 @@ export type {
 export type { RedisClient } from './drivers/detect.ts';
 export type { Topology } from './drivers/driver.ts';
 export * from './errors.ts';
-export type { ClientEvents, Lasted, WarningCode } from './events.ts';
+export type { ClientEvents, Lasted, PrimitiveKind, WarningCode } from './events.ts';
 export type { FencedRegister } from './fencing/fenced-register.ts';
 export { MemoryFence } from './fencing/memory-fence.ts';
 export { type SqlFence, sqlFence } from './fencing/sql-fence.ts';

@@ -11,7 +11,6 @@ import {
   acquireChannel,
   type HoldMessage,
   holdChannel,
-  type PrimitiveKind,
   type ReleaseMessage,
   type RenewMessage,
   releaseChannel,
@@ -20,6 +19,7 @@ import {
 } from './channels.ts';
 import type { Clock } from './clock.ts';
 import { ClosedError, type LossReason, NotHeldError } from './errors.ts';
+import type { PrimitiveKind } from './events.ts';
 
 /** The client of an operation: its runtime. */
 interface Teller {

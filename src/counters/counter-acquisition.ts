@@ -3,8 +3,9 @@
  *
  * Subclasses say how to attempt and how to undo an attempt. The undo runs in the background until the server answers.
  */
-import { type PrimitiveKind, tracesAcquisitions } from '../channels.ts';
+import { tracesAcquisitions } from '../channels.ts';
 import { DriverError } from '../errors.ts';
+import type { PrimitiveKind } from '../events.ts';
 import { UNANSWERED_MS } from '../requests/answer-retention.ts';
 import { Acquisition } from '../runtime/acquire.ts';
 import type { Runtime } from '../runtime/runtime.ts';

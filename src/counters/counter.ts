@@ -3,7 +3,8 @@
  *
  * Every semaphore, latch and rate limiter has a counter. Their files say which scripts to run.
  */
-import { type PrimitiveKind, tracesReleases } from '../channels.ts';
+import { tracesReleases } from '../channels.ts';
+import type { PrimitiveKind } from '../events.ts';
 import { type Memory, type RequestContext, Requests } from '../requests/requests.ts';
 import type { Wire } from '../requests/wire.ts';
 import type { Script } from '../scripts/script.ts';

@@ -2,7 +2,7 @@
  * The commands that the exclusive locks share: one set of scripts for each key layout. The sets agree in
  * their arguments and answers.
  */
-import type { PrimitiveKind } from '../channels.ts';
+import type { PrimitiveKind } from '../events.ts';
 import { lockChannel, tombstoneKey } from '../keys.ts';
 import type { GrantingScripts } from '../requests/grant-sender.ts';
 import type { Wire } from '../requests/wire.ts';

@@ -224,9 +224,10 @@ export abstract class Lifetime {
     if (this.state !== 'held') return;
     this.state = 'lost';
     this.stopTimers();
-    this.#lost = new LeaseLostError(this.protocol.name, this.owner, reason);
+    const { kind, name } = this.protocol;
+    this.#lost = new LeaseLostError(name, this.owner, reason);
     this.tellLost(this.#lost);
-    this.runtime.report('lost', { name: this.protocol.name, owner: this.owner, reason });
+    this.runtime.report('lost', { kind, name, owner: this.owner, reason });
     this.runtime.lines.wake(this.protocol.line);
     const isOnlyUnheard = (reason === 'expired' || reason === 'suspended') && this.lease.serverMayHoldLonger;
     if (reason === 'unreachable' || isOnlyUnheard || this.protocol.outlivesLease) {

@@ -4,7 +4,7 @@
  * All of them are idempotent. An owner is used for one hold only and never again, so that a late command of
  * an old hold cannot touch a new one.
  */
-import type { PrimitiveKind } from '../channels.ts';
+import type { PrimitiveKind } from '../events.ts';
 import type { Owner } from './owner.ts';
 
 /** How the head of the line learns when to attempt again. */

@@ -243,7 +243,7 @@ export class Tenure extends Lifetime {
     }
     this.state = 'over';
     this.stopTimers();
-    const { canPassOn, line, name } = this.protocol;
+    const { canPassOn, kind, line, name } = this.protocol;
     const { backgroundRetry } = this.runtime;
     const waiting = canPassOn ? this.runtime.lines.waitingAt(line) : undefined;
     waiting?.releasing();
@@ -259,7 +259,7 @@ export class Tenure extends Lifetime {
       (answer) => {
         ended(answer);
         if (answer !== 'lost') return true;
-        this.runtime.report('lost', { name, owner: this.owner, reason: 'notOwner' });
+        this.runtime.report('lost', { kind, name, owner: this.owner, reason: 'notOwner' });
         return false;
       },
       (error: unknown) => {

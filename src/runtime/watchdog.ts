@@ -239,7 +239,8 @@ export class Watchdog {
     tenure.armDeadlineTimer();
     if (tenure.renewalFailing) return;
     tenure.renewalFailing = true;
-    const { name } = tenure.protocol;
-    this.#runtime.report('atRisk', { name, owner: tenure.owner, remainingMs: tenure.remainingMs, error });
+    const { owner, remainingMs } = tenure;
+    const { kind, name } = tenure.protocol;
+    this.#runtime.report('atRisk', { kind, name, owner, remainingMs, error });
   }
 }

@@ -33,6 +33,7 @@ const BEFORE_POLL_MS = 1_800;
 /** Its waiters listen on channels of their own, so the suites must not look for them on the common one. */
 const FAIR: Kind = {
   title: 'getFairLock',
+  kind: 'fair',
   isReentrant: true,
   listens: false,
   layout: 'hash',
@@ -42,6 +43,7 @@ const FAIR: Kind = {
 const NON_REENTRANT_FAIR: Kind = {
   ...FAIR,
   title: 'getNonReentrantFairLock',
+  kind: 'fair',
   isReentrant: false,
   of: (client, name) => client.getNonReentrantFairLock(name),
 };

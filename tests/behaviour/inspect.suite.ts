@@ -306,7 +306,8 @@ describeThrough('inspection', (context) => {
       client.on('lost', (event) => lost.push(event));
       const hold = await client.getLock(randomName()).lock();
       await client.getLock(hold.name).forceUnlock();
-      expect(lost).toEqual([{ name: hold.name, owner: hold.owner, label: 'night shift', reason: 'forced' }]);
+      const { name, owner } = hold;
+      expect(lost).toEqual([{ kind: 'lock', name, owner, label: 'night shift', reason: 'forced' }]);
     });
 
     onOneServer(context, it)('is in the names of connections, but never of the user\u2019s own', async () => {

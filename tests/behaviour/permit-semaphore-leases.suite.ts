@@ -73,7 +73,9 @@ function describePermitLeases(context: Context): void {
         expect(() => permit.assertHeld()).toThrow(LeaseLostError);
         expect(permit.remainingMs).toBe(0);
         expect(await permit.release()).toBe(false);
-        expect(heard).toEqual([{ name, owner: permit.id, label: LABEL, reason: 'notOwner' }]);
+        expect(heard).toEqual([
+          { kind: 'permitSemaphore', name, owner: permit.id, label: LABEL, reason: 'notOwner' },
+        ]);
       },
     );
 

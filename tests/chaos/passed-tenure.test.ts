@@ -55,7 +55,9 @@ describeWithProcess('a lock that was passed on', () => {
       expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
       expect(former.signal.aborted).toBe(false);
       expect(await hold.unlock()).toBe(false);
-      expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'unreachable' }]);
+      expect(lost).toEqual([
+        { kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'unreachable' },
+      ]);
       await proxy.heal();
     });
 
@@ -68,7 +70,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(value).toMatchObject({ reason: 'notOwner' });
       expect(former.signal.aborted).toBe(false);
       expect(await hold.unlock()).toBe(false);
-      expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
+      expect(lost).toEqual([{ kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
     });
 
     it('and is deleted, then passed on: the loss shows at the final release, and the next owner gets a new grant', async () => {
@@ -83,7 +85,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(last?.owner).toBe(hold.owner);
       expect(lost).toEqual([]);
       expect(await last?.unlock()).toBe(false);
-      expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
+      expect(lost).toEqual([{ kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
       const fresh = await fourth;
       expect(fresh?.owner).not.toBe(hold.owner);
       expect(await kind.holderOn(server, name)).toBe(fresh?.owner);
@@ -99,7 +101,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(await lock.forceUnlock()).toBe(true);
       expect(hold.signal.reason).toMatchObject({ reason: 'forced' });
       expect(former.signal.aborted).toBe(false);
-      expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'forced' }]);
+      expect(lost).toEqual([{ kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'forced' }]);
       const fresh = await behind[0];
       expect(fresh?.owner).not.toBe(hold.owner);
       expect(await hold.unlock()).toBe(false);
@@ -116,7 +118,7 @@ describeWithProcess('a lock that was passed on', () => {
       expect(await rival.forceUnlock()).toBe(true);
       const theirs = await rival.lock();
       expect(await hold.unlock()).toBe(false);
-      expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
+      expect(lost).toEqual([{ kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
       theirs.assertHeld();
       expect(await kind.holderOn(server, name)).toBe(theirs.owner);
       expect(await theirs.unlock()).toBe(true);

@@ -22,15 +22,16 @@ describeWithProcess('nothing answers for longer than the lease', () => {
       });
       const held = await Promise.all(holders);
       await fault.begin(place);
-      for (const { name, hold, told, expiresAt } of held) {
+      for (const { kind, name, hold, told, expiresAt } of held) {
         const { value, atWallMs } = await told;
         expect(value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'unreachable', lockName: name });
         expect(atWallMs).toBeLessThan(expiresAt);
         expect(() => hold.assertHeld()).toThrow('no renewal reached the server in time');
         expect(hold.remainingMs).toBe(0);
         expect(await hold.unlock()).toBe(false);
-        expect(lost).toContainEqual({ name, owner: hold.owner, label: LABEL, reason: 'unreachable' });
-        expect(atRisk.filter((event) => event.owner === hold.owner)).toHaveLength(1);
+        const { owner } = hold;
+        expect(lost).toContainEqual({ kind: kind.kind, name, owner, label: LABEL, reason: 'unreachable' });
+        expect(atRisk.filter((event) => event.owner === owner)).toHaveLength(1);
       }
       await fault.end(place);
       for (const { kind, name } of held) {

@@ -141,13 +141,16 @@ describe('observing', () => {
   });
 
   itWithProcess('counts renewals that fail, and the holds that they put at risk', async () => {
-    const { read } = observed({ groupName: firstPart });
     const proxy = await ownProxy(await ownServer());
     const client = await connect({ watchdogMs: 6_000, commandTimeoutMs: 1_000 }, proxy.url);
+    // This hold begins before anyone listens; the events tell its kind all the same.
+    const older = await client.getFencedLock(randomName('ledger')).lock();
+    const { read } = observed({ groupName: firstPart });
     const hold = await client.getLock(randomName('ledger')).lock();
     proxy.blackhole();
-    await eventually(() => hold.signal.aborted, { withinMs: 15_000 });
+    await eventually(() => hold.signal.aborted && older.signal.aborted, { withinMs: 15_000 });
     expect(await read('holdfast_at_risk_total{group="ledger",kind="lock"}')).toBe(1);
+    expect(await read('holdfast_at_risk_total{group="ledger",kind="fenced"}')).toBe(1);
     expect(await read('holdfast_renewals_total{outcome="failed"}')).toBeGreaterThan(0);
     expect(await read('holdfast_losses_total{group="ledger",kind="lock",reason="unreachable"}')).toBe(1);
   });

@@ -2,14 +2,11 @@
  * The labels of metrics. Names of locks have no bound, and every label value costs memory here, in the collector and in
  * the database. So a metric has the group of a name, which the user's function says, and the number of groups is bounded.
  */
-import type { PrimitiveKind } from '../../channels.ts';
+import type { PrimitiveKind } from '../../events.ts';
 import { callback, integer } from '../../options/value-checks.ts';
 
-/** What is measured; the kind of a hold that began before anyone listened is unknown. */
-export type MeasuredKind = PrimitiveKind | 'unknown';
-
 /** Says to which group a name belongs, for example `invoice` for `invoice:42`. */
-export type GroupName = (name: string, kind: MeasuredKind) => string;
+export type GroupName = (name: string, kind: PrimitiveKind) => string;
 
 /** How names become labels of metrics. */
 export interface GroupOptions {
@@ -22,7 +19,7 @@ export interface GroupOptions {
 /** What the measurements of a primitive are told apart by. One object for each combination. */
 export interface Labels {
   readonly group: string;
-  readonly kind: MeasuredKind;
+  readonly kind: PrimitiveKind;
 }
 
 const OTHER = 'other';
@@ -43,7 +40,7 @@ export class Groups {
     this.#onNew = onNew;
   }
 
-  of(name: string, kind: MeasuredKind): Labels {
+  of(name: string, kind: PrimitiveKind): Labels {
     return this.#labels(this.#bounded(name, kind), kind);
   }
 
@@ -51,7 +48,7 @@ export class Groups {
     return [...this.#byGroup.values()].flatMap((byKind) => [...byKind.values()]);
   }
 
-  #bounded(name: string, kind: MeasuredKind): string {
+  #bounded(name: string, kind: PrimitiveKind): string {
     let group: unknown;
     try {
       group = this.#groupName(name, kind);
@@ -79,7 +76,7 @@ export class Groups {
     return OTHER;
   }
 
-  #labels(group: string, kind: MeasuredKind): Labels {
+  #labels(group: string, kind: PrimitiveKind): Labels {
     let byKind = this.#byGroup.get(group);
     if (byKind === undefined) {
       byKind = new Map();

@@ -2,10 +2,9 @@
  * Turns the messages of the channels into measurements, the same for every system of metrics. How they are named and
  * kept is left to a `Meter`. A multi lock or red lock counts once: its members are not measured.
  */
-import type { AcquireMessage, EventMessage, HoldMessage } from '../../channels.ts';
+import type { AcquireMessage, HoldMessage } from '../../channels.ts';
 import type { LossReason } from '../../errors.ts';
 import type { WarningCode } from '../../events.ts';
-import { OpenHolds } from '../open-holds.ts';
 import { Subscriptions } from '../subscriptions.ts';
 import { type GroupOptions, Groups, type Labels } from './groups.ts';
 import { Ongoing } from './ongoing.ts';
@@ -49,7 +48,6 @@ export class Measurements {
   readonly waiting = new Ongoing<AcquireMessage>();
   /** The holds that there are. */
   readonly holding = new Ongoing<HoldMessage>();
-  readonly #openHolds = new OpenHolds();
   readonly #subscriptions = new Subscriptions();
   #groups: Groups;
   #meter: Meter | undefined;
@@ -79,18 +77,15 @@ export class Measurements {
         if (!call.isMember) this.#acquired(call);
       })
       .on('tracing:holdfast:hold:start', (hold) => {
-        // A member's renewals are its own, so it can be at risk.
-        this.#openHolds.add(hold);
         if (!hold.isMember) this.holding.begin(hold, this.#groups.of(hold.name, hold.kind));
       })
       .on('tracing:holdfast:hold:asyncEnd', (hold) => {
-        this.#openHolds.delete(hold);
         if (!hold.isMember) this.#held(hold);
       })
       .on('tracing:holdfast:renew:asyncEnd', ({ error }) => {
         this.#meter?.renewed(error === undefined ? 'renewed' : 'failed');
       })
-      .on('holdfast:atRisk', (event) => this.#atRisk(event))
+      .on('holdfast:atRisk', ({ name, kind }) => this.#meter?.atRisk(this.#groups.of(name, kind)))
       .on('holdfast:stalled', () => this.#meter?.stalled())
       .on('holdfast:warning', ({ code }) => this.#meter?.warned(code))
       .on('holdfast:error', () => this.#meter?.failed());
@@ -101,7 +96,6 @@ export class Measurements {
     this.#subscriptions.end();
     this.waiting.clear();
     this.holding.clear();
-    this.#openHolds.clear();
   }
 
   #grouped(options: GroupOptions): Groups {
@@ -121,11 +115,5 @@ export class Measurements {
     const { ended = 'released', heldMs, reason } = hold;
     if (heldMs !== undefined) this.#meter?.held(labels, ended, heldMs / 1000);
     if (reason !== undefined) this.#meter?.lost(labels, reason);
-  }
-
-  #atRisk(event: EventMessage<'atRisk'>): void {
-    const [hold] = this.#openHolds.of(event);
-    // A hold that began before anyone listened is of an unknown kind.
-    this.#meter?.atRisk(this.#groups.of(event.name, hold?.kind ?? 'unknown'));
   }
 }

@@ -3,5 +3,6 @@
  *
  * @module holdfast/otel
  */
-export type { GroupName, GroupOptions, MeasuredKind } from '../metrics/groups.ts';
+export type { PrimitiveKind } from '../../events.ts';
+export type { GroupName, GroupOptions } from '../metrics/groups.ts';
 export { HoldfastInstrumentation, type HoldfastInstrumentationConfig } from './instrumentation.ts';

@@ -16,9 +16,9 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { AcquireMessage, EventMessage, HoldMessage, ReleaseMessage, Subject } from '../../channels.ts';
-import { OpenHolds } from '../open-holds.ts';
 import { Subscriptions } from '../subscriptions.ts';
 import { attributesOf, errorType } from './attributes.ts';
+import { OpenHolds } from './open-holds.ts';
 
 /** A call's span, and the context in which its caller made it. */
 interface Call {

@@ -3,6 +3,7 @@
  *
  * @module holdfast/prometheus
  */
-export type { GroupName, GroupOptions, MeasuredKind } from '../metrics/groups.ts';
+export type { PrimitiveKind } from '../../events.ts';
+export type { GroupName, GroupOptions } from '../metrics/groups.ts';
 export { type ObserveOptions, type Observer, observe } from './observe.ts';
 export type { MetricsRegistry } from './prometheus-meter.ts';

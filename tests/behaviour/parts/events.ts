@@ -20,7 +20,7 @@ export function describeEvents(context: Context): void {
       await raw.command('DEL', hold.name);
       await expect(hold.extend(1_000)).rejects.toThrow(hold.name);
       expect(told).toEqual([
-        [{ name: hold.name, owner: hold.owner, label: LABEL, reason: 'notOwner' }, true],
+        [{ kind: 'lock', name: hold.name, owner: hold.owner, label: LABEL, reason: 'notOwner' }, true],
       ]);
     });
 

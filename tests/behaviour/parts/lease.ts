@@ -100,7 +100,7 @@ export function describeLeaseOverTime(context: Context): void {
         ours.on('lost', (event) => lost.push(event));
         const hold = await kind.of(ours, name).lock({ leaseMs: 600 });
         const next = await kind.of(theirs, name).tryLock({ waitMs: 10_000 });
-        expect(lost).toEqual([{ name, owner: hold.owner, label: LABEL, reason: 'expired' }]);
+        expect(lost).toEqual([{ kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'expired' }]);
         expect(await holderOf(raw, kind, name)).toMatchObject({ owner: (next as Hold).owner });
       }),
     );

@@ -1,11 +1,12 @@
 /**
  * The kinds of locks that share one interface, and what tests must know to look at them from outside.
  */
-import type { Holdfast, Lock } from '../../../src/index.ts';
+import type { Holdfast, Lock, PrimitiveKind } from '../../../src/index.ts';
 import type { RawView } from '../../harness/cluster-connection.ts';
 
 export interface Kind {
   readonly title: string;
+  readonly kind: PrimitiveKind;
   readonly isReentrant: boolean;
   /** Whether its waiters subscribe to wake-ups; the others ask again and again. */
   readonly listens: boolean;
@@ -18,6 +19,7 @@ export interface Kind {
 
 export const REENTRANT: Kind = {
   title: 'getLock',
+  kind: 'lock',
   isReentrant: true,
   listens: true,
   layout: 'hash',
@@ -26,6 +28,7 @@ export const REENTRANT: Kind = {
 
 export const NON_REENTRANT: Kind = {
   title: 'getNonReentrantLock',
+  kind: 'nonReentrant',
   isReentrant: false,
   listens: true,
   layout: 'hash',
@@ -34,6 +37,7 @@ export const NON_REENTRANT: Kind = {
 
 const SPIN: Kind = {
   title: 'getSpinLock, exponential',
+  kind: 'spin',
   isReentrant: true,
   listens: false,
   layout: 'hash',
@@ -48,6 +52,7 @@ const CONSTANT_SPIN: Kind = {
 
 export const SIMPLE: Kind = {
   title: 'getSimpleLock',
+  kind: 'simple',
   isReentrant: true,
   listens: true,
   layout: 'string',
@@ -57,6 +62,7 @@ export const SIMPLE: Kind = {
 const FENCED: Kind = {
   ...REENTRANT,
   title: 'getFencedLock',
+  kind: 'fenced',
   keeps: (name) => `redisson_lock_token:{${name}}`,
   of: (client, name) => client.getFencedLock(name),
 };

@@ -1,13 +1,14 @@
 /**
  * The kinds of locks the faults are tried on, and how each looks on the server.
  */
-import type { Holdfast, Lock } from '../../../src/index.ts';
+import type { Holdfast, Lock, PrimitiveKind } from '../../../src/index.ts';
 import * as scripts from '../../../src/scripts/generated.ts';
 import type { TestServer } from '../../../src/testing/index.ts';
 import { runs } from './requests.ts';
 
 export interface Kind {
   readonly title: 'getLock' | 'getNonReentrantLock' | 'getSpinLock' | 'getFencedLock' | 'getSimpleLock';
+  readonly kind: PrimitiveKind;
   get(client: Holdfast, name: string): Lock;
   /** The owner that the server has under the name, or null. */
   holderOn(server: TestServer, name: string): Promise<string | null>;
@@ -43,19 +44,31 @@ const hash: Pick<Kind, 'holderOn' | 'countOn' | 'requests'> = {
   },
 };
 
-export const LOCK: Kind = { title: 'getLock', get: (client, name) => client.getLock(name), ...hash };
+export const LOCK: Kind = {
+  title: 'getLock',
+  kind: 'lock',
+  get: (client, name) => client.getLock(name),
+  ...hash,
+};
 
 const NON_REENTRANT: Kind = {
   title: 'getNonReentrantLock',
+  kind: 'nonReentrant',
   get: (client, name) => client.getNonReentrantLock(name),
   ...hash,
 };
 
-const SPIN: Kind = { title: 'getSpinLock', get: (client, name) => client.getSpinLock(name), ...hash };
+const SPIN: Kind = {
+  title: 'getSpinLock',
+  kind: 'spin',
+  get: (client, name) => client.getSpinLock(name),
+  ...hash,
+};
 
 const FENCED: Kind = {
   ...hash,
   title: 'getFencedLock',
+  kind: 'fenced',
   get: (client, name) => client.getFencedLock(name),
   keeps: (name) => `redisson_lock_token:{${name}}`,
   requests: { ...hash.requests, acquire: runs(scripts.fencedLockAcquire) },
@@ -63,6 +76,7 @@ const FENCED: Kind = {
 
 const SIMPLE: Kind = {
   title: 'getSimpleLock',
+  kind: 'simple',
   get: (client, name) => client.getSimpleLock(name),
   holderOn: async (server, name) => (await server.command('GET', name)) as string | null,
   countOn: async () => null,

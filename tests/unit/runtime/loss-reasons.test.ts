@@ -21,7 +21,7 @@ describe('a deadline that passes', () => {
     expect(entry.reasons).toEqual(['unreachable']);
     expect(reports.all.map(({ event }) => event)).toEqual(['atRisk', 'lost']);
     expect(reports.of('atRisk')).toMatchObject([{ name: 'a', owner: 'c:a', error: expect.any(Error) }]);
-    expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'unreachable' }]);
+    expect(reports.of('lost')).toEqual([{ kind: 'lock', name: 'a', owner: 'c:a', reason: 'unreachable' }]);
   });
 
   it('during the first renewal: a lease that it may have extended is released', async () => {

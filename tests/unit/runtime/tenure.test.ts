@@ -236,7 +236,7 @@ describe('leaving', () => {
     const { entry, tenure } = bench.hold(lock);
     lock.answers.release = async () => 'lost';
     expect(await tenure.leave(entry)).toBe(false);
-    expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'notOwner' }]);
+    expect(reports.of('lost')).toEqual([{ kind: 'lock', name: 'a', owner: 'c:a', reason: 'notOwner' }]);
   });
 
   it('one of several entries: a hold that the server no longer has is a loss for the others', async () => {

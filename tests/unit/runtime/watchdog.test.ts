@@ -201,7 +201,7 @@ describe('a renewal that fails', () => {
     bench.hold(protocol('a'));
     await clock.advance(20_000);
     expect(reports.of('atRisk')).toEqual([
-      { name: 'a', owner: 'c:a', remainingMs: expect.any(Number), error },
+      { kind: 'lock', name: 'a', owner: 'c:a', remainingMs: expect.any(Number), error },
     ]);
     expect(reports.of('atRisk')[0]?.remainingMs).toBeGreaterThan(15_000);
   });
@@ -269,7 +269,7 @@ describe('an answer of the server', () => {
     await clock.advance(10_000);
     expect(a.entry.reasons).toEqual(['notOwner']);
     expect(b.entry.reasons).toEqual([]);
-    expect(reports.of('lost')).toEqual([{ name: 'a', owner: 'c:a', reason: 'notOwner' }]);
+    expect(reports.of('lost')).toEqual([{ kind: 'lock', name: 'a', owner: 'c:a', reason: 'notOwner' }]);
   });
 
   it('for a hold released during the request is not a loss', async () => {

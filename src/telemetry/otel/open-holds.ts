@@ -1,5 +1,5 @@
 /** The holds that have begun and not ended, by their owner and name: events name a hold by these. */
-import type { HoldMessage } from '../channels.ts';
+import type { HoldMessage } from '../../channels.ts';
 
 interface Named {
   /** Some permits have none, and are never found. */
