@@ -21,7 +21,7 @@ describeWithProcess('wiped', () => {
     expect(value).toMatchObject({ code: 'ERR_LEASE_LOST', reason: 'notOwner' });
     // Long before the lease could have ended.
     expect(tookMs).toBeLessThan(watchdogMs / 2);
-    expect(lost).toEqual([{ kind: 'lock', name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
+    expect(lost).toEqual([{ kind: kind.kind, name, owner: hold.owner, label: LABEL, reason: 'notOwner' }]);
 
     const theirs = await kind.get(await join('Holdfast.connect', server), name).lock();
     expect(await hold.unlock()).toBe(false);
