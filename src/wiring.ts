@@ -165,8 +165,6 @@ export class Wiring {
           });
     const wireWith = (guardOfLock?: Guard): Wire => ({
       driver: this.driver,
-      clock,
-      replicaCounts,
       writesOnce: driver.writesOnce,
       grantSender: new GrantSender(this.driver, replicaAcks, guardOfLock),
       guard: guardOfLock,

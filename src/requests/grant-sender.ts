@@ -58,26 +58,13 @@ export class GrantSender {
    */
   lock<Keys extends object, Args extends object, Reply extends { status: string }>(
     place: Place,
-    { unguarded, guarded }: GrantingScripts<Keys, Args, Reply>,
+    scripts: GrantingScripts<Keys, Args, Reply>,
     keys: Keys,
     args: Args,
   ): Promise<Reply | KeptOut> {
-    const asks = this.#guard;
-    if (asks === undefined) return this.#acknowledged(place, (runner) => unguarded.run(runner, keys, args));
-    return this.#acknowledged(place, (runner): Promise<Reply | KeptOut> => {
-      const { key: guard, graceMs, trusted } = asks.termsFor(place.key);
-      // Both objects were made for this call. Spreading them would cost more than the rest of the client's work.
-      const asked = guarded.run(
-        runner,
-        Object.assign(keys, { guard }),
-        Object.assign(args, { graceMs, trusted }),
-      );
-      return asked.then((reply) => {
-        if (!('server' in reply)) return reply as Reply;
-        asks.saw(place.key, reply.server);
-        return { status: 'busy', remainingMs: reply.remainingMs };
-      });
-    });
+    const needed = this.#needed(place);
+    if (needed === 0) return this.#ask(this.#driver, place, scripts, keys, args);
+    return this.#waitedFor(place, needed, (runner) => this.#ask(runner, place, scripts, keys, args));
   }
 
   /** Whether a grant of this key is one command at present, without a wait for replicas. */
@@ -96,25 +83,46 @@ export class GrantSender {
     keys: Keys,
     args: Args,
   ): Promise<Reply> {
-    return this.#acknowledged(place, (runner) => script.run(runner, keys, args));
+    const needed = this.#needed(place);
+    if (needed === 0) return script.run(this.#driver, keys, args);
+    return this.#waitedFor(place, needed, (runner) => script.run(runner, keys, args));
   }
 
-  #acknowledged<Reply extends { status: string }>(
-    place: Place,
-    grant: (runner: ScriptRunner) => Promise<Reply>,
-  ): Promise<Reply> {
-    const replicaAcks = this.#replicaAcks;
-    const needed = replicaAcks?.needed(place.key) ?? 0;
-    if (replicaAcks === undefined || needed === 0) return grant(this.#driver);
-    return this.#waitedFor(replicaAcks, place, needed, grant);
+  /** How many acknowledgements a grant needs; a promise when the server has to be asked first. */
+  #needed({ key }: Place): number | Promise<number> {
+    return this.#replicaAcks?.needed(key) ?? 0;
+  }
+
+  /** Sends the script, with the question whether the server is in its grace where there is a guard. */
+  #ask<Keys extends object, Args extends object, Reply extends { status: string }>(
+    runner: ScriptRunner,
+    { key }: Place,
+    { unguarded, guarded }: GrantingScripts<Keys, Args, Reply>,
+    keys: Keys,
+    args: Args,
+  ): Promise<Reply | KeptOut> {
+    const asks = this.#guard;
+    if (asks === undefined) return unguarded.run(runner, keys, args);
+    const { key: guard, graceMs, trusted } = asks.termsFor(key);
+    // Both objects were made for this call. Spreading them would cost more than the rest of the client's work.
+    const asked = guarded.run(
+      runner,
+      Object.assign(keys, { guard }),
+      Object.assign(args, { graceMs, trusted }),
+    );
+    return asked.then((reply) => {
+      if (!('server' in reply)) return reply as Reply;
+      asks.saw(key, reply.server);
+      return { status: 'busy', remainingMs: reply.remainingMs };
+    });
   }
 
   async #waitedFor<Reply extends { status: string }>(
-    replicaAcks: ReplicaAcks,
     place: Place,
     counting: number | Promise<number>,
     grant: (runner: ScriptRunner) => Promise<Reply>,
   ): Promise<Reply> {
+    const replicaAcks = this.#replicaAcks as ReplicaAcks;
     const needed = await counting;
     if (needed === 0) return grant(this.#driver);
     const runner = replicaAcks.runnerFor(place.key, needed);

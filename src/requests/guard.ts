@@ -39,6 +39,9 @@ export class Guard {
   readonly #driver: GuardSettings['driver'];
   /** The server in charge at each node. Scripts get only these ids, so that the list does not grow. */
   readonly #inCharge = new Map<string, InCharge>();
+  /** The ids that scripts get until this time, when one more server has been in charge for longer than a grace. */
+  #trusted = '';
+  #trustedUntil = Number.POSITIVE_INFINITY;
 
   constructor({ clock, graceMs, driver }: GuardSettings) {
     this.graceMs = graceMs;
@@ -59,16 +62,25 @@ export class Guard {
     if (server === '' || known?.server === server) return;
     if (known === undefined) this.#forgetFormerNodes();
     this.#inCharge.set(node, { server, since: this.#clock.now() });
+    this.#trustAnew();
   }
 
   /** The guard's arguments for a script that uses this key. */
   termsFor(key: string): GuardTerms {
+    if (this.#clock.now() > this.#trustedUntil) this.#trustAnew();
+    return { key: this.#recordFor(key), graceMs: this.graceMs, trusted: this.#trusted };
+  }
+
+  #trustAnew(): void {
     const now = this.#clock.now();
     const trusted: string[] = [];
+    this.#trustedUntil = Number.POSITIVE_INFINITY;
     for (const { server, since } of this.#inCharge.values()) {
-      if (now - since > this.graceMs) trusted.push(server);
+      const trustedFrom = since + this.graceMs;
+      if (now > trustedFrom) trusted.push(server);
+      else this.#trustedUntil = Math.min(this.#trustedUntil, trustedFrom);
     }
-    return { key: this.#recordFor(key), graceMs: this.graceMs, trusted: trusted.join(' ') };
+    this.#trusted = trusted.join(' ');
   }
 
   #forgetFormerNodes(): void {

@@ -9,7 +9,7 @@ import { serverTime } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { answerKey } from '../keys.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
-import { retry } from '../runtime/retry.ts';
+import { retry, retryCommand } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { type AnswerRetention, UNANSWERED_MS } from './answer-retention.ts';
@@ -47,7 +47,7 @@ export class Requests {
   /** Runs a call that changes nothing. */
   read<T>(verb: string, call: () => Promise<T>): Promise<T> {
     this.#context.runtime.assertOpen();
-    return this.#retry(verb, call);
+    return retry(this.#context.runtime, this.#what(verb), call);
   }
 
   /** Runs a change once, or rejects; an OutcomeUnknownError says that it may have run. */
@@ -89,23 +89,23 @@ export class Requests {
   }
 
   async #changeOnce<T>(verb: string, memory: Memory, call: (memory: Memory) => Promise<T>): Promise<T> {
-    let attempts = 0;
-    const reply = await this.#retry(verb, () => {
-      attempts += 1;
-      return call(memory);
+    let isRepeated = false;
+    const reply = await retryCommand(this.#context.runtime, this.#what(verb), call(memory), () => {
+      isRepeated = true;
+      return () => call(memory);
     });
     // If the request was repeated, an earlier copy may still be on its way.
-    if (attempts === 1) this.#context.answerRetention.arrived(this.#key, memory.answer);
+    if (!isRepeated) this.#context.answerRetention.arrived(this.#key, memory.answer);
     return reply;
   }
 
-  #retry<T>(verb: string, call: () => Promise<T>): Promise<T> {
-    return retry(this.#context.runtime, `${verb} "${this.#name}"`, call);
+  #what(verb: string): string {
+    return `${verb} "${this.#name}"`;
   }
 
   #retryInBackground(verb: string, since: number, call: () => Promise<unknown>): void {
     const { clock, backgroundRetry } = this.#context.runtime;
     const leftMs = since + UNANSWERED_MS - serverTime(clock);
-    backgroundRetry.repeatUntilAnswered(`${verb} "${this.#name}"`, leftMs, call);
+    backgroundRetry.repeatUntilAnswered(this.#what(verb), leftMs, call);
   }
 }

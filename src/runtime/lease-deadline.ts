@@ -34,13 +34,12 @@ export class Lease {
   /** When the lease that the server last confirmed ends, and its length. */
   #leaseEndsAt = 0;
   #leaseMs = 0;
-  #leaseDeadline = 0;
   /** When the last lease that the server may have granted ends, whether or not it has answered. */
   #mayEndAt = 0;
   #longestMs = 0;
-  /** When another owner may be let in unless a confirmation comes. */
-  #confirmationEndsAt = 0;
-  #confirmationDeadline = 0;
+  /** When another owner may be let in unless a confirmation comes, and when the holder must have stopped. */
+  #endsAt = 0;
+  #deadline = 0;
 
   /** @param graceMs how long a confirmation counts; infinite without the guard */
   constructor(graceMs: number, sentAt: number, leaseMs: number) {
@@ -64,17 +63,17 @@ export class Lease {
 
   /** When the holder must have stopped. */
   get deadline(): number {
-    return Math.min(this.#leaseDeadline, this.#confirmationDeadline);
+    return this.#deadline;
   }
 
   /** When another owner may be let in, as far as the holder knows. */
   get endsAt(): number {
-    return Math.min(this.#leaseEndsAt, this.#confirmationEndsAt);
+    return this.#endsAt;
   }
 
   /** Whether the server may keep the hold after the holder can no longer rely on it. */
   get serverMayHoldLonger(): boolean {
-    return this.#mayEndAt > this.endsAt;
+    return this.#mayEndAt > this.#endsAt;
   }
 
   /** A lease is being requested. If the answer is lost, the server may have granted it all the same. */
@@ -96,9 +95,8 @@ export class Lease {
    */
   relyOn(sentAt: number, leaseMs: number): void {
     const reliableMs = Math.min(leaseMs, this.#graceMs);
-    this.#leaseDeadline = Math.max(this.#leaseDeadline, deadlineOf(sentAt, leaseMs));
-    this.#confirmationDeadline = Math.max(this.#confirmationDeadline, deadlineOf(sentAt, reliableMs));
-    this.#confirmationEndsAt = Math.max(this.#confirmationEndsAt, sentAt + reliableMs);
+    this.#endsAt = Math.max(this.#endsAt, sentAt + reliableMs);
+    this.#deadline = Math.max(this.#deadline, deadlineOf(sentAt, reliableMs));
   }
 }
 

@@ -2,6 +2,7 @@
  * Ends a tenure on the server. The owner learns whether it held the lock until then, even if replies get lost.
  */
 import { tracesReleases } from '../channels.ts';
+import { serverTime } from '../clock.ts';
 import { mayHaveRun } from '../outcome.ts';
 import { traceRelease } from '../tracing.ts';
 import type { Lease } from './lease-deadline.ts';
@@ -32,29 +33,39 @@ export function release(runtime: Runtime, ending: Ending): Promise<ReleaseAnswer
   );
 }
 
-function send(runtime: Runtime, { protocol, owner, lease, isDoubtful }: Ending): Promise<ReleaseAnswer> {
-  const { guarded } = protocol;
+function send(runtime: Runtime, ending: Ending): Promise<ReleaseAnswer> {
+  const { protocol, owner, isDoubtful } = ending;
   const what = `release "${protocol.name}"`;
-  // A late copy of the attempt must not take the lock again.
-  const rememberMs = isDoubtful ? tombstoneMs(lease.longestMs) : runtime.rememberMs;
-  const end = () => protocol.end(owner, rememberMs);
-  if (guarded !== undefined) {
-    return retry(runtime, what, async () => {
-      const released = await end();
-      // A server in its grace has forgotten the hold and let no other owner in: the owner held the lock until now.
-      return released === 'lost' && (await guarded.isGrace()) ? 'released' : released;
-    });
+  const isPlain = protocol.guarded === undefined && protocol.writesOnce === true && !isDoubtful;
+  if (isPlain && protocol.release !== undefined) {
+    // No copy of the owner's commands can arrive later, so the server need not remember that the hold is over. If the
+    // reply is lost, the repeat leaves a tombstone.
+    return retryCommand(runtime, what, protocol.release(owner), (error) =>
+      mayHaveRun(error) ? () => endAfterLostReply(runtime, ending) : () => end(runtime, ending),
+    );
   }
-  const needsTombstone = protocol.writesOnce !== true || isDoubtful;
-  if (needsTombstone || protocol.release === undefined) return retryCommand(runtime, what, end(), () => end);
-  // No copy of the owner's commands can arrive later, so the server need not remember that the hold is over. If the
-  // reply is lost, the repeat leaves a tombstone. A hold gone before its lease ended was released by the first command.
-  const endAfterLostReply = async () => {
-    const answer = await end();
-    const isBeforeItsEnd = runtime.leaseClock.now() < lease.leaseEndsAt;
-    return answer === 'lost' && isBeforeItsEnd ? 'released' : answer;
-  };
-  return retryCommand(runtime, what, protocol.release(owner), (error) =>
-    mayHaveRun(error) ? endAfterLostReply : end,
-  );
+  const sentAt = serverTime(runtime.clock);
+  const ended = retryCommand(runtime, what, end(runtime, ending), () => () => end(runtime, ending));
+  const { guarded } = protocol;
+  if (guarded === undefined) return ended;
+  return ended.then((answer): ReleaseAnswer | Promise<ReleaseAnswer> => {
+    if (answer !== 'lost') return answer;
+    // A server in its grace has forgotten the hold and let no other owner in: the owner held the lock until now.
+    const leftMs = Math.max(0, sentAt + runtime.commandTimeoutMs - serverTime(runtime.clock));
+    return retry(runtime, what, async () => ((await guarded.isGrace()) ? 'released' : 'lost'), leftMs);
+  });
+}
+
+/** Ends the hold and leaves a tombstone; while a copy of the attempt may be on its way, one that outlasts it. */
+function end(
+  { rememberMs }: Runtime,
+  { protocol, owner, lease, isDoubtful }: Ending,
+): Promise<ReleaseAnswer> {
+  return protocol.end(owner, isDoubtful ? tombstoneMs(lease.longestMs) : rememberMs);
+}
+
+/** A hold that is gone before its lease has ended was released by the command whose reply was lost. */
+async function endAfterLostReply(runtime: Runtime, ending: Ending): Promise<ReleaseAnswer> {
+  const answer = await end(runtime, ending);
+  return answer === 'lost' && runtime.leaseClock.now() < ending.lease.leaseEndsAt ? 'released' : answer;
 }

@@ -19,12 +19,17 @@ export interface Retrying {
 }
 
 /**
- * Settles within `commandTimeoutMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
+ * Settles within `budgetMs`: with the answer, or else with `OutcomeUnknownError` if an attempt may have run or is
  * under way, and with `DriverError` if none can have run. Time in which the machine is suspended counts: the server
  * forgets answers meanwhile.
  */
-export function retry<T>(caller: Retrying, what: string, call: () => Promise<T>): Promise<T> {
-  return repeat(caller, caller.commandTimeoutMs, what, call);
+export function retry<T>(
+  caller: Retrying,
+  what: string,
+  call: () => Promise<T>,
+  budgetMs = caller.commandTimeoutMs,
+): Promise<T> {
+  return repeat(caller, budgetMs, what, call);
 }
 
 /**

@@ -9,6 +9,7 @@ import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from
 import type { Link } from '../linked-list.ts';
 import { InOrder } from './in-order.ts';
 import { type Entry, type Grant, Lifetime } from './lease-deadline.ts';
+import type { Line } from './line.ts';
 import type { ReleaseAnswer, TenureProtocol } from './protocol.ts';
 import { type Ending, release } from './release.ts';
 import { retry } from './retry.ts';
@@ -243,31 +244,31 @@ export class Tenure extends Lifetime {
     }
     this.state = 'over';
     this.stopTimers();
-    const { canPassOn, kind, line, name } = this.protocol;
-    const { backgroundRetry } = this.runtime;
+    const { canPassOn, line } = this.protocol;
     const waiting = canPassOn ? this.runtime.lines.waitingAt(line) : undefined;
     waiting?.releasing();
-    backgroundRetry.began();
-    const ended = (answer?: ReleaseAnswer) => {
-      // Not earlier: an owner that acquires again during the release waits for its end.
-      this.#whenOver?.();
-      backgroundRetry.ended();
-      if (waiting === undefined) this.runtime.lines.wake(line);
-      else waiting.released(answer);
-    };
+    this.runtime.backgroundRetry.began();
     return release(this.runtime, this.#ending).then(
-      (answer) => {
-        ended(answer);
-        if (answer !== 'lost') return true;
-        this.runtime.report('lost', { kind, name, owner: this.owner, reason: 'notOwner' });
-        return false;
-      },
+      (answer) => this.#ended(waiting, answer),
       (error: unknown) => {
-        ended();
+        this.#ended(waiting);
         this.releaseInBackground();
         throw error;
       },
     );
+  }
+
+  /** The release has settled. Returns whether the owner held the lock until then; without an answer, nobody knows. */
+  #ended(waiting: Line | undefined, answer?: ReleaseAnswer): boolean {
+    const { kind, line, name } = this.protocol;
+    // Not earlier: an owner that acquires again during the release waits for its end.
+    this.#whenOver?.();
+    this.runtime.backgroundRetry.ended();
+    if (waiting === undefined) this.runtime.lines.wake(line);
+    else waiting.released(answer);
+    if (answer !== 'lost') return true;
+    this.runtime.report('lost', { kind, name, owner: this.owner, reason: 'notOwner' });
+    return false;
   }
 
   protected override get isRenewalOverdue(): boolean {
@@ -290,8 +291,7 @@ export class Tenure extends Lifetime {
   }
 
   get #ending(): Ending {
-    const { protocol, owner } = this;
-    return { protocol, owner, lease: this.lease, isDoubtful: this.#doubtful };
+    return { protocol: this.protocol, owner: this.owner, lease: this.lease, isDoubtful: this.#doubtful };
   }
 
   #ask<T>(what: string, call: () => Promise<T>): Promise<T> {

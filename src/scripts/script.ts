@@ -111,12 +111,17 @@ export class Script<Keys, Args, Reply extends { status: string }> {
   }
 
   #send(driver: ScriptRunner, name: 'eval' | 'evalsha', keys: Keys, args: Args): Promise<ScriptReply> {
-    const command: ScriptArgument[] = [name, name === 'eval' ? this.source : this.sha1, ''];
-    for (const key of this.#keys) append(command, key, keys as Values);
-    const numberOfKeys = command.length - 3;
-    command[2] = String(numberOfKeys);
-    const firstKey = numberOfKeys === 0 ? undefined : (command[3] as string);
-    for (const argument of this.#args) append(command, argument, args as Values);
+    // Of the right length from the start: an array that grows is copied.
+    const command = new Array<ScriptArgument>(3 + this.#keys.length + this.#args.length);
+    command[0] = name;
+    command[1] = name === 'eval' ? this.source : this.sha1;
+    let length = 3;
+    for (const key of this.#keys) length = put(command, length, key, keys as Values);
+    command[2] = String(length - 3);
+    const firstKey = length === 3 ? undefined : (command[3] as string);
+    for (const argument of this.#args) length = put(command, length, argument, args as Values);
+    // An empty list has no place.
+    command.length = length;
     return driver.script(command, undefined, firstKey);
   }
 
@@ -178,15 +183,23 @@ function parameterOf([name, type]: Parameters[number] | KeyParameters[number]): 
   return { name, isList: type.endsWith('...'), encode: ENCODERS[type.replace('...', '')] };
 }
 
-function append(command: ScriptArgument[], { name, isList, encode }: Parameter, values: Values): void {
+/** Puts a value, or each value of a list, into the command from this place on; returns the next place. */
+function put(
+  command: ScriptArgument[],
+  at: number,
+  { name, isList, encode }: Parameter,
+  values: Values,
+): number {
   const value = values[name];
   if (!isList) {
-    command.push(encode === undefined ? (value as ScriptArgument) : encode(value as number));
-    return;
+    command[at] = encode === undefined ? (value as ScriptArgument) : encode(value as number);
+    return at + 1;
   }
+  let next = at;
   for (const item of value as readonly Scalar[]) {
-    command.push(encode === undefined ? (item as ScriptArgument) : encode(item as number));
+    command[next++] = encode === undefined ? (item as ScriptArgument) : encode(item as number);
   }
+  return next;
 }
 
 function integer(value: number): string {

@@ -22,7 +22,7 @@ import { rememberErrors } from '../last-error.ts';
 import type { OneServer } from '../one-server.ts';
 import { type Place, SentinelWatch } from '../sentinel-watch.ts';
 import { ioredisCondition } from './condition.ts';
-import { type IoredisClient, openIoredisConnection, send } from './connection.ts';
+import { type IoredisClient, openIoredisConnection, sendWhole } from './connection.ts';
 
 export const SENTINEL_PORT = 26_379;
 
@@ -108,10 +108,10 @@ export class SentinelPrimary implements OneServer {
     return ioredisCondition(this.#client, this.#client !== this.#model);
   }
 
-  async send(command: readonly ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
+  async send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
     this.#watching ??= this.#watch();
     if (this.#connecting !== undefined) await this.#connecting;
-    return this.#ofPresent(send(this.#client, String(command[0]), command.slice(1), signal));
+    return this.#ofPresent(sendWhole(this.#client, command, signal));
   }
 
   async open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection> {
