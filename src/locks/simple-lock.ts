@@ -52,7 +52,7 @@ export class SimpleProtocol extends ScriptedProtocol {
   readonly canPassOn = true;
 
   waiting(): Waiting {
-    return { kind: 'messages', channel: this.channel, pollMs: POLL_MS };
+    return { kind: 'messages', channel: this.channel, pollMs: POLL_MS, peekKey: this.key };
   }
 
   async enter(owner: string, _count: number, leaseMs: number): Promise<'held' | 'lost'> {

@@ -21,8 +21,8 @@ export function jittered(pollMs: number): number {
 /** Locks per call. */
 const BATCH = 100;
 
-/** Locks that become due within this time are polled together. */
-const TICK_MS = 250;
+/** The time between two looks, so that locks which become due in between are looked at together. */
+const PAUSE_MS = 50;
 
 /** The waiters of one lock. */
 export interface Polled {
@@ -48,7 +48,8 @@ export class Poller {
   readonly #slotOf: (key: string) => number;
   /** When to look at each lock. */
   readonly #dueAt = new Map<Polled, number>();
-  #cancelTick: CancelTimer | undefined;
+  #nextLookAt = Number.POSITIVE_INFINITY;
+  #cancelLook: CancelTimer | undefined;
 
   constructor({ clientId, clock, peek }: PollerSettings, slotOf: (key: string) => number) {
     this.#clientId = clientId;
@@ -59,38 +60,44 @@ export class Poller {
 
   /** Schedules one look at a lock, after this time. */
   add(polled: Polled, afterMs: number): void {
-    this.#dueAt.set(polled, this.#clock.now() + afterMs);
-    if (this.#cancelTick === undefined) this.#arm();
+    const now = this.#clock.now();
+    this.#dueAt.set(polled, now + afterMs);
+    this.#lookAt(now + Math.max(PAUSE_MS, afterMs), now);
   }
 
   remove(polled: Polled): void {
     this.#dueAt.delete(polled);
     if (this.#dueAt.size > 0) return;
     // No waiters are left: no timer may keep the process alive.
-    this.#cancelTick?.();
-    this.#cancelTick = undefined;
+    this.#cancelLook?.();
+    this.#nextLookAt = Number.POSITIVE_INFINITY;
   }
 
-  #arm(): void {
-    if (this.#dueAt.size === 0) return;
-    this.#cancelTick = this.#clock.after(TICK_MS, () => {
-      this.#cancelTick = undefined;
-      this.#lookAtDue();
-      this.#arm();
-    });
+  /** Looks at this time, or earlier if a look is due before it. */
+  #lookAt(at: number, now: number): void {
+    if (at >= this.#nextLookAt) return;
+    this.#cancelLook?.();
+    this.#nextLookAt = at;
+    this.#cancelLook = this.#clock.after(at - now, () => this.#lookAtDue());
   }
 
   #lookAtDue(): void {
     const now = this.#clock.now();
     const bySlot = new Map<number, Polled[]>();
+    let nextDueAt = Number.POSITIVE_INFINITY;
     for (const [polled, dueAt] of this.#dueAt) {
-      if (dueAt > now) continue;
+      if (dueAt > now) {
+        nextDueAt = Math.min(nextDueAt, dueAt);
+        continue;
+      }
       this.#dueAt.delete(polled);
       const slot = this.#slotOf(polled.peekKey);
       const together = bySlot.get(slot);
       if (together === undefined) bySlot.set(slot, [polled]);
       else together.push(polled);
     }
+    this.#nextLookAt = Number.POSITIVE_INFINITY;
+    if (nextDueAt < Number.POSITIVE_INFINITY) this.#lookAt(Math.max(now + PAUSE_MS, nextDueAt), now);
     for (const due of bySlot.values()) {
       for (let i = 0; i < due.length; i += BATCH) void this.#look(due.slice(i, i + BATCH));
     }
