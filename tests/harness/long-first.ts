@@ -9,9 +9,15 @@ const LONG = [
   'interop/storm.suite.ts',
   'interop/time.suite.ts',
   'chaos/failover.test.ts',
-  'e2e/demo.test.ts',
-  'chaos/split-brain.test.ts',
+  'chaos/in-multi.test.ts',
   'interop/locks.suite.ts',
+  'site/browser.test.ts',
+  'nemesis/faults.test.ts',
+  'e2e/projects.test.ts',
+  'model-checking/model.test.ts',
+  'chaos/split-brain.test.ts',
+  'interop/synchronizers.suite.ts',
+  'e2e/demo.test.ts',
 ];
 
 function rank({ moduleId }: TestSpecification): number {
