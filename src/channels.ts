@@ -67,7 +67,10 @@ export interface HoldMessage extends Subject {
   heldMs?: number;
 }
 
-/** One renewal by the watchdog: many holds of a client share one command. */
+/**
+ * One renewal: by the watchdog, where many holds of a client share one command, or of one hold by `extend`, or by
+ * `updateLease` of a permit.
+ */
 export interface RenewMessage {
   readonly clientId: string;
   readonly label: string;
@@ -75,7 +78,7 @@ export interface RenewMessage {
   readonly holds: number;
   /** How many the server no longer knew. */
   gone?: number;
-  /** Why it failed; the watchdog repeats it. */
+  /** Why it failed. */
   error?: unknown;
 }
 

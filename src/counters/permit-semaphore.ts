@@ -4,6 +4,7 @@
  * A permit that is not given back becomes free when its lease ends. `expirable-permit-acquisition.ts` acquires
  * permits; `expirable-permit.ts` keeps a permit while it is held.
  */
+import { tracesRenewals } from '../channels.ts';
 import { AcquireTimeoutError, NotHeldError, OptionError, OutcomeUnknownError } from '../errors.ts';
 import { checkCount, checkOptions, checkPermitId, checkPermitLeaseMs } from '../options/checks.ts';
 import type { Grant } from '../runtime/lease-deadline.ts';
@@ -13,6 +14,7 @@ import {
   permitSemaphoreSetPermits,
   permitSemaphoreUpdateLease,
 } from '../scripts/generated.ts';
+import { traceRenewal } from '../tracing.ts';
 import type { SynchronizerContext } from './counter.ts';
 import {
   HeldPermit,
@@ -179,12 +181,16 @@ export class PermitExpirableSemaphore {
     const sentAt = runtime.leaseClock.sendTime();
     const changed = this.#held.find(this.#protocol, id)?.leaseChanging(sentAt, leaseMs);
     const args = { leaseMs: leaseArgument(leaseMs), ...this.#counter.wake, id: permitBytes(id) };
-    const { status } = await this.#counter.requests.change(
-      'update the lease of a permit of',
-      this.#counter.requestWith(permitSemaphoreUpdateLease, this.#protocol.keys, args),
-    );
-    changed?.(status === 'updated');
-    return status === 'updated';
+    const update = async () => {
+      const { status } = await this.#counter.requests.change(
+        'update the lease of a permit of',
+        this.#counter.requestWith(permitSemaphoreUpdateLease, this.#protocol.keys, args),
+      );
+      return [status === 'updated' ? 1 : 0];
+    };
+    const [held] = await (tracesRenewals() ? traceRenewal(runtime, 1, update) : update());
+    changed?.(held === 1);
+    return held === 1;
   }
 
   /**

@@ -5,8 +5,10 @@
  * counts the entries and sends what changes the tenure. Its base class keeps the deadline and decides on the loss.
  */
 
+import { tracesRenewals } from '../channels.ts';
 import { type LeaseLostError, type LossReason, NotHeldError, ReentryError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
+import { traceRenewal } from '../tracing.ts';
 import { InOrder } from './in-order.ts';
 import { type Entry, type Grant, Lifetime } from './lease-deadline.ts';
 import type { Line } from './line.ts';
@@ -75,7 +77,7 @@ export class Tenure extends Lifetime {
       const sentAt = this.runtime.leaseClock.sendTime();
       this.asked(sentAt, leaseMs);
       const count = this.count + 1;
-      const answer = await this.#ask(`re-enter "${this.protocol.name}"`, async () => {
+      const answer = await retry(this.runtime, `re-enter "${this.protocol.name}"`, async () => {
         if (this.protocol.enter === undefined) throw new ReentryError(this.protocol.name);
         const entered = await this.protocol.enter(this.owner, count, leaseMs);
         const isBack = entered === 'lost' && this.protocol.guarded !== undefined && (await this.reclaim());
@@ -117,8 +119,9 @@ export class Tenure extends Lifetime {
     this.assertHeld();
     const sentAt = this.runtime.leaseClock.sendTime();
     this.asked(sentAt, leaseMs);
-    const renew = () => this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]);
-    const [held] = await this.#ask(`extend "${this.protocol.name}"`, async () => {
+    const send = () => this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]);
+    const renew = () => (tracesRenewals() ? traceRenewal(this.runtime, 1, send) : send());
+    const [held] = await retry(this.runtime, `extend "${this.protocol.name}"`, async () => {
       const renewed = await renew();
       const isForgotten = renewed[0] !== 1 && this.protocol.guarded !== undefined && this.checkDeadline();
       return isForgotten && (await this.reclaim()) ? renew() : renewed;
@@ -216,9 +219,9 @@ export class Tenure extends Lifetime {
     const what = `leave "${this.protocol.name}"`;
     const leave = async () => this.protocol.leave?.(this.owner, this.count);
     try {
-      const answer = await this.#ask(what, leave);
+      const answer = await retry(this.runtime, what, leave);
       // A reclaimed tenure gets the count that is left.
-      return answer === 'held' || (await this.#ask(what, () => this.reclaim()));
+      return answer === 'held' || (await retry(this.runtime, what, () => this.reclaim()));
     } catch (error) {
       // Each retry sets the count as it is by then; after the last release there is nothing to set.
       this.runtime.backgroundRetry.repeatUntilAnswered(
@@ -292,9 +295,5 @@ export class Tenure extends Lifetime {
 
   get #ending(): Ending {
     return { protocol: this.protocol, owner: this.owner, lease: this.lease, isDoubtful: this.#doubtful };
-  }
-
-  #ask<T>(what: string, call: () => Promise<T>): Promise<T> {
-    return retry(this.runtime, what, call);
   }
 }

@@ -2,33 +2,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Holdfast, Lock, PrimitiveKind } from '../../src/index.ts';
+import type { Holdfast } from '../../src/index.ts';
 import { LABEL, randomName } from '../harness/names.ts';
 import { openShared } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { ACQUIRED, BEGUN, connect, hear, OVER, REJECTED, RELEASED } from './support/hearing.ts';
-
-interface Kind {
-  readonly kind: PrimitiveKind;
-  readonly of: (client: Holdfast, name: string) => Lock;
-  /** Another side of the lock that keeps this one out, where it does not keep itself out. */
-  readonly against?: (client: Holdfast, name: string) => Lock;
-}
-
-const KINDS: readonly Kind[] = [
-  { kind: 'lock', of: (client, name) => client.getLock(name) },
-  { kind: 'nonReentrant', of: (client, name) => client.getNonReentrantLock(name) },
-  { kind: 'fair', of: (client, name) => client.getFairLock(name) },
-  { kind: 'fenced', of: (client, name) => client.getFencedLock(name) },
-  { kind: 'spin', of: (client, name) => client.getSpinLock(name) },
-  { kind: 'simple', of: (client, name) => client.getSimpleLock(name) },
-  { kind: 'write', of: (client, name) => client.getReadWriteLock(name).writeLock() },
-  {
-    kind: 'read',
-    of: (client, name) => client.getReadWriteLock(name).readLock(),
-    against: (client, name) => client.getReadWriteLock(name).writeLock(),
-  },
-];
+import { KINDS, type Kind } from './support/kinds.ts';
 
 const obstacle = ({ of, against }: Kind, client: Holdfast, name: string) => (against ?? of)(client, name);
 
@@ -255,21 +234,6 @@ describe('sections of one owner', () => {
     const lock = client.getLock(randomName());
     await client.scope(() => Promise.all([lock.withLock(() => 1), lock.withLock(() => 2)]));
     expect(heard.of('acquire')).toMatchObject([{ contended: false }, { contended: true }]);
-  });
-});
-
-describe('a renewal', () => {
-  it('is told with how many holds it renews, and how many are gone', async () => {
-    const client = await connect({ watchdogMs: 300 });
-    const raw = await openShared();
-    const heard = hear(client);
-    const holds = await Promise.all([1, 2, 3].map(() => client.getLock(randomName()).lock()));
-    await eventually(() => expect(heard.of('renew')).not.toEqual([]));
-    expect(heard.of('renew')[0]).toEqual({ clientId: client.id, label: LABEL, holds: 3, gone: 0 });
-    await raw.command('DEL', holds[0]?.name as string);
-    await eventually(() => expect(heard.of('renew').at(-1)).toMatchObject({ gone: 1 }));
-    const steps = heard.steps().filter((step) => step.startsWith('renew'));
-    expect(steps.slice(0, 4)).toEqual(['renew start', 'renew end', 'renew asyncStart', 'renew asyncEnd']);
   });
 });
 

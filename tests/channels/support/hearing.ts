@@ -20,6 +20,9 @@ interface Messages {
   renew: RenewMessage;
   wake: WakeMessage;
   lost: EventMessage<'lost'>;
+  atRisk: EventMessage<'atRisk'>;
+  stalled: EventMessage<'stalled'>;
+  warning: EventMessage<'warning'>;
   error: EventMessage<'error'>;
 }
 
@@ -35,7 +38,7 @@ interface Heard {
 
 const TRACED: readonly Traced[] = ['acquire', 'hold', 'release', 'renew'];
 const STEPS = ['start', 'end', 'error', 'asyncStart', 'asyncEnd'] as const;
-const POINTS = ['wake', 'lost', 'error'] as const;
+const POINTS = ['wake', 'lost', 'atRisk', 'stalled', 'warning', 'error'] as const;
 
 export class Hearing {
   readonly all: Heard[] = [];
@@ -84,9 +87,9 @@ export function hear(...clients: readonly Holdfast[]): Hearing {
   return hearing;
 }
 
-/** A client of the server that all tests share, closed when the test ends. */
-export async function connect(options?: ClientOptions): Promise<Holdfast> {
-  const client = await Holdfast.connect(sharedServer().url, options);
+/** A client of the server that all tests share, unless told; closed when the test ends. */
+export async function connect(options?: ClientOptions, url = sharedServer().url): Promise<Holdfast> {
+  const client = await Holdfast.connect(url, options);
   onTestFinished(() => client.close());
   return client;
 }
@@ -102,3 +105,4 @@ export const REJECTED = [
 export const BEGUN = ['hold start', 'hold end'];
 export const OVER = ['hold asyncStart', 'hold asyncEnd'];
 export const RELEASED = ['release start', 'release end', 'release asyncStart', 'release asyncEnd'];
+export const RENEWED = ['renew start', 'renew end', 'renew asyncStart', 'renew asyncEnd'];
