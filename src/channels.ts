@@ -83,15 +83,22 @@ export interface RenewMessage {
 }
 
 /**
- * One release: from the call until the server has answered that the lock is free, or the permits are back. A hold that is
- * passed on inside the process has none, nor has an entry while its owner has others.
+ * One release: from the call until the server has answered that the lock is free, the permits are back, or the latch is
+ * counted down. A hold that is passed on inside the process has none, nor has an entry while its owner has others.
+ * `forceUnlock` is a release by the client that calls it.
  */
 export interface ReleaseMessage extends Subject {
-  /** The owner field, those of the members, or the id of the permit; undefined where permits have no owner. */
+  /**
+   * The owner field, those of the members, or the id of the permit; undefined where permits have no owner, for a latch,
+   * and where `forceUnlock` ends the holds of several readers.
+   */
   readonly owner: string | undefined;
-  /** How many permits are given back; undefined for locks. */
+  /** How many permits are given back; undefined for locks and latches. */
   readonly permits: number | undefined;
-  /** `lost`: the server says that the owner no longer held it, or that there is nothing to give permits back to. */
+  /**
+   * `lost`: the server says that the owner no longer held it, that there is nothing to give permits back to, or that the
+   * latch was open already.
+   */
   outcome?: 'released' | 'lost' | 'failed';
   error?: unknown;
 }

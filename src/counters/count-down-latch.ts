@@ -80,10 +80,12 @@ export class CountDownLatch {
    * call takes effect once
    */
   async countDown(): Promise<void> {
-    const { context, requests, keys, wake } = this.#counter;
+    const { context, keys, wake } = this.#counter;
     context.runtime.assertOpen();
     const countDown = this.#counter.requestWith(countDownLatchCountDown, keys, wake);
-    this.#counter.changed(await requests.changeSurely('count down', countDown));
+    const wasOpen = ({ status }: { status: string }) => status === 'open';
+    const reply = await this.#counter.giveBack(undefined, countDown, wasOpen, { verb: 'count down' });
+    this.#counter.changed(reply);
   }
 
   /** The count; 0 when the latch is open or was never closed. */

@@ -56,10 +56,11 @@ export class Counter {
   /**
    * Gives permits back once, or rejects, as `requests.changeSurely` does.
    *
+   * @param permits undefined for what has none
    * @param wasLost reads from the answer that there was nothing to give them back to
    */
   giveBack<T>(
-    permits: number,
+    permits: number | undefined,
     call: (memory: Memory) => Promise<T>,
     wasLost: (answer: T) => boolean,
     { verb = 'release', evenIfNotRun = false } = {},

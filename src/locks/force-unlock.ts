@@ -2,10 +2,12 @@
  * Ends the holds that a lock has at the time of the call, and notifies their holders in this client.
  */
 
+import { tracesReleases } from '../channels.ts';
 import { Requests } from '../requests/requests.ts';
 import type { LockProtocol } from '../runtime/protocol.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Tenure } from '../runtime/tenure.ts';
+import { traceRelease } from '../tracing.ts';
 import type { LockContext } from './lock-context.ts';
 
 /**
@@ -19,7 +21,7 @@ export async function forceUnlock(
   isMeant: (holder: string) => boolean = () => true,
 ): Promise<boolean> {
   const { runtime } = context;
-  const { name, key } = protocol;
+  const { kind, name, key } = protocol;
   const requests = new Requests(context, name, key);
   const named = await requests.read('describe', () => protocol.holders());
   const holders = named.filter(isMeant);
@@ -27,9 +29,14 @@ export async function forceUnlock(
   const ours = () => tenuresOf(runtime, key).filter(({ owner }) => holders.includes(owner));
   // Holders in this client learn of the loss before the server can grant the lock to another owner.
   for (const tenure of ours()) tenure.lose('forced');
-  await requests.change('force-release', ({ answer, rememberMs }) =>
-    protocol.forceRelease(holders, answer, rememberMs),
-  );
+  const end = () =>
+    requests.change('force-release', ({ answer, rememberMs }) =>
+      protocol.forceRelease(holders, answer, rememberMs),
+    );
+  if (tracesReleases()) {
+    const owner = holders.length === 1 ? holders[0] : undefined;
+    await traceRelease(runtime, { kind, name, owner }, end, () => false);
+  } else await end();
   // The server may have named a holder whose grant had not reached this client yet.
   for (const tenure of ours()) tenure.revoke('forced');
   runtime.lines.wake(protocol.line);

@@ -135,6 +135,27 @@ describe.each(KINDS)('a lock of the kind $kind', (kind) => {
     expect(heard.of('lost')).toMatchObject([{ name, owner: hold.owner, reason: 'forced', label: LABEL }]);
   });
 
+  it('tells of a release by force, as of the client that forces it', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    const { owner } = await kind.of(other, name).lock();
+    const heard = hear(client);
+    expect(await kind.of(client, name).forceUnlock()).toBe(true);
+    expect(await kind.of(client, name).forceUnlock()).toBe(false);
+    expect(heard.steps()).toEqual(RELEASED);
+    expect(heard.of('release')).toEqual([
+      {
+        clientId: client.id,
+        label: LABEL,
+        kind: kind.kind,
+        name,
+        owner,
+        permits: undefined,
+        outcome: 'released',
+      },
+    ]);
+  });
+
   it('tells of a release that found it gone', async () => {
     const client = await connect();
     const raw = await openShared();
@@ -164,6 +185,19 @@ describe.each(KINDS.filter(({ kind }) => kind !== 'nonReentrant'))('re-entry of 
       [outer, 'released'],
     ]);
     expect(heard.of('release')).toHaveLength(1);
+  });
+});
+
+describe('readers that are forced out together', () => {
+  it('are one release, without an owner', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    const readLock = (of: Holdfast) => of.getReadWriteLock(name).readLock();
+    await readLock(client).lock();
+    await readLock(other).lock();
+    const heard = hear(client);
+    expect(await readLock(client).forceUnlock()).toBe(true);
+    expect(heard.of('release')).toMatchObject([{ kind: 'read', owner: undefined, outcome: 'released' }]);
   });
 });
 

@@ -40,6 +40,7 @@ describe('NODE_DEBUG=holdfast', () => {
       `acquire ${lock}: timeout after n ms, attempts: 1, contended`,
       `hold ${lock}: lost (forced) by ${id}:2 after n ms`,
       `lost "${name}": by ${id}:2 (forced)`,
+      `release ${lock}: released by ${id}:2`,
     ]);
   });
 
