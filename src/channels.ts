@@ -50,10 +50,13 @@ export interface AcquireMessage extends Subject {
   error?: unknown;
 }
 
-/** A hold or a permit with a lease, from the grant to its end. Every entry of an owner is a hold. */
+/**
+ * A hold or a permit with a lease, from the grant to its end. Every entry of an owner is a hold, and so is the work of
+ * `withPermit` of a semaphore, however many permits it has.
+ */
 export interface HoldMessage extends Subject {
-  /** The owner field, those of the members, or the id of the permit. */
-  readonly owner: string;
+  /** The owner field, those of the members, or the id of the permit; undefined where permits have no owner. */
+  readonly owner: string | undefined;
   readonly token: number | undefined;
   /** It belongs to a multi lock or red lock, which has a hold of its own. */
   readonly isMember: boolean;

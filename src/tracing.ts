@@ -37,11 +37,12 @@ interface About {
   readonly isMember?: boolean | undefined;
 }
 
-/** A hold or permit, as a call that acquires returns it. */
+/** A hold, a permit or a section with permits, as a call that acquires returns it. */
 interface Followed {
-  readonly owner: string;
+  readonly owner: string | undefined;
   readonly token?: number | undefined;
-  readonly remainingMs: number;
+  /** Undefined for a section: its permits have no lease, and the section has an end. */
+  readonly remainingMs?: number;
   /** Tells the trace when the hold ends. */
   followedBy(trace: HoldTrace): void;
 }
@@ -143,7 +144,8 @@ export function traceAcquire<Limits extends { readonly signal?: AbortSignal | un
     if (holdChannel.hasSubscribers) {
       for (const hold of followedIn(value)) {
         // A permit without a lease has no end that this process would learn of.
-        if (hold.remainingMs < Number.POSITIVE_INFINITY) hold.followedBy(new HoldTrace(clock, message, hold));
+        if (hold.remainingMs !== Number.POSITIVE_INFINITY)
+          hold.followedBy(new HoldTrace(clock, message, hold));
       }
     }
     return value;

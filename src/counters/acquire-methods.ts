@@ -6,6 +6,7 @@
 import { checkCount, checkOptions } from '../options/checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CounterAcquisition } from './counter-acquisition.ts';
+import type { PermitSection } from './permit-section.ts';
 
 /** How to wait for permits. */
 export interface AcquireOptions {
@@ -19,8 +20,11 @@ export interface TryAcquireOptions extends AcquireOptions {
   waitMs?: number | undefined;
 }
 
-/** Results in true, or in the error that says why the permits will never be granted. */
-type Begin = (count: number) => Pick<CounterAcquisition<true | Error, unknown>, 'take'>;
+/** Results in the section or true, or in the error that says why the permits will never be granted. */
+type Begin = (
+  count: number,
+  section?: PermitSection,
+) => Pick<CounterAcquisition<PermitSection | true | Error, unknown>, 'take'>;
 
 export class AcquireMethods {
   readonly #runtime: Runtime;
@@ -48,12 +52,20 @@ export class AcquireMethods {
     return this.take(count, waitMs, signal);
   }
 
-  /** @returns false when the time is over */
-  async take(count: number, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+  /**
+   * @param section the work that the permits are for, if subscribers hear of it
+   * @returns false when the time is over
+   */
+  async take(
+    count: number,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+    section?: PermitSection,
+  ): Promise<boolean> {
     this.#runtime.assertAdmitting();
     signal?.throwIfAborted();
     if (count === 0) return true;
-    const granted = await this.#begin(count).take({ waitMs, signal });
+    const granted = await this.#begin(count, section).take({ waitMs, signal });
     if (granted instanceof Error) throw granted;
     return granted !== null;
   }

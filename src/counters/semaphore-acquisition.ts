@@ -11,22 +11,31 @@ import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
 import { semaphoreAcquire, semaphoreUndo } from '../scripts/generated.ts';
 import { CounterAcquisition } from './counter-acquisition.ts';
+import type { PermitSection } from './permit-section.ts';
 import type { SemaphoreCounter } from './semaphore-counter.ts';
 import type { SemaphoreCreation } from './semaphore-creation.ts';
 
 type Answer = Awaited<ReturnType<typeof semaphoreAcquire.run>>;
 
-export class SemaphoreAcquisition extends CounterAcquisition<true, Answer> {
+export class SemaphoreAcquisition extends CounterAcquisition<PermitSection | true, Answer> {
   readonly #counter: SemaphoreCounter;
   readonly #creation: SemaphoreCreation;
   /** The key of the remembered answer, while an attempt is unanswered. */
   #answer: string | undefined;
   #isGivenUp = false;
+  readonly #section: PermitSection | undefined;
 
-  constructor(counter: SemaphoreCounter, creation: SemaphoreCreation, count: number) {
+  /** @param section what the call results in; true without one */
+  constructor(
+    counter: SemaphoreCounter,
+    creation: SemaphoreCreation,
+    count: number,
+    section: PermitSection | undefined,
+  ) {
     super(counter.context.runtime, counter, count);
     this.#counter = counter;
     this.#creation = creation;
+    this.#section = section;
   }
 
   protected get waiting(): Waiting {
@@ -71,10 +80,10 @@ export class SemaphoreAcquisition extends CounterAcquisition<true, Answer> {
     throw this.repeated();
   }
 
-  protected accept(): true {
+  protected accept(): PermitSection | true {
     const { context, key } = this.#counter;
     if (!this.hadTrouble && this.#answer !== undefined) context.answerRetention.arrived(key, this.#answer);
-    return true;
+    return this.#section ?? true;
   }
 
   protected abandon(): void {

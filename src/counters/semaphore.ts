@@ -4,6 +4,7 @@
  * Permits have no owner and no lease: the permits of a process that dies stay taken. Every acquisition and release
  * counts exactly once. `semaphore-acquisition.ts` makes the attempts of one caller.
  */
+import { tracesAcquisitions } from '../channels.ts';
 import { AcquireTimeoutError, OptionError } from '../errors.ts';
 import type { Link } from '../linked-list.ts';
 import { checkCount, checkOptions } from '../options/checks.ts';
@@ -17,6 +18,7 @@ import {
 } from '../scripts/generated.ts';
 import { AcquireMethods, type AcquireOptions, type TryAcquireOptions } from './acquire-methods.ts';
 import type { SynchronizerContext } from './counter.ts';
+import { PermitSection } from './permit-section.ts';
 import { SemaphoreAcquisition } from './semaphore-acquisition.ts';
 import { MOST_PERMITS, SemaphoreCounter, type SetPermitsOptions } from './semaphore-counter.ts';
 import { type Difference, SemaphoreCreation, type SemaphoreOptions } from './semaphore-creation.ts';
@@ -62,7 +64,7 @@ export class Semaphore {
     this.#acquireMethods = new AcquireMethods(
       context.runtime,
       MOST_PERMITS,
-      (count) => new SemaphoreAcquisition(counter, creation, count),
+      (count, section) => new SemaphoreAcquisition(counter, creation, count, section),
     );
   }
 
@@ -179,17 +181,19 @@ export class Semaphore {
     const count = checkCount(permits, 'permits', 1, MOST_PERMITS);
     const { context, requests } = this.#counter;
     const { runtime } = context;
+    const section = tracesAcquisitions() ? new PermitSection() : undefined;
     let closed: unknown;
     // Permits have no lease: those not given back before the connection closes are lost.
     const interrupt = (reason: unknown) => {
       closed = reason;
+      section?.lost('closed');
       requests.changeInBackground('release', (memory) => this.#releaseIfExists(count, memory));
     };
     // A closing client waits until it is known whether there are permits to give back.
     runtime.backgroundRetry.began();
     let place: Link<Interruptible>;
     try {
-      if (!(await this.#acquireMethods.take(count, waitMs ?? Number.POSITIVE_INFINITY, signal))) {
+      if (!(await this.#acquireMethods.take(count, waitMs ?? Number.POSITIVE_INFINITY, signal, section))) {
         throw new AcquireTimeoutError(this.name, waitMs ?? 0);
       }
       if (runtime.closed !== undefined) interrupt(undefined);
@@ -204,7 +208,10 @@ export class Semaphore {
       return value;
     } finally {
       runtime.workEnded(place);
-      if (closed === undefined) await this.#giveBack(count);
+      if (closed === undefined) {
+        const givingBack = this.#giveBack(count);
+        await (section?.leaves(givingBack) ?? givingBack);
+      }
     }
   }
 

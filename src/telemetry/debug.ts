@@ -46,7 +46,8 @@ function acquired(message: AcquireMessage): string {
 function held(message: HoldMessage): string {
   const { ended, reason, owner, heldMs } = message;
   const because = reason === undefined ? '' : ` (${reason})`;
-  return `hold ${nameOf(message)}: ${ended}${because} by ${owner} after ${ms(heldMs)}`;
+  const by = owner === undefined ? '' : ` by ${owner}`;
+  return `hold ${nameOf(message)}: ${ended}${because}${by} after ${ms(heldMs)}`;
 }
 
 function released(message: ReleaseMessage): string {

@@ -1,6 +1,6 @@
 /** What semaphores, latches and rate limiters publish. */
 import { describe, expect, it } from 'vitest';
-import { randomName } from '../harness/names.ts';
+import { LABEL, randomName } from '../harness/names.ts';
 import { eventually } from '../harness/wait.ts';
 import { ACQUIRED, BEGUN, connect, hear, OVER, REJECTED, RELEASED } from './support/hearing.ts';
 
@@ -21,14 +21,63 @@ describe('a semaphore', () => {
     expect(heard.of('release')).toMatchObject([{ ...about, owner: undefined, outcome: 'released' }]);
   });
 
-  it('tells of the permits around some work, and of a semaphore that is gone', async () => {
+  it('tells of some work with permits as one hold', async () => {
+    const client = await connect();
+    const semaphore = client.getSemaphore(randomName(), { permits: 2 });
+    const heard = hear(client);
+    await semaphore.withPermit(() => expect(heard.steps()).toEqual([...ACQUIRED, ...BEGUN]), { permits: 2 });
+    expect(heard.steps()).toEqual([...ACQUIRED, ...BEGUN, ...RELEASED, ...OVER]);
+    const [acquire] = heard.of('acquire');
+    expect(heard.of('hold')).toEqual([
+      {
+        clientId: client.id,
+        label: LABEL,
+        kind: 'semaphore',
+        name: semaphore.name,
+        owner: undefined,
+        token: undefined,
+        isMember: false,
+        acquire,
+        ended: 'released',
+        reason: undefined,
+        heldMs: expect.any(Number),
+      },
+    ]);
+    expect(heard.of('hold')[0]?.acquire).toBe(acquire);
+  });
+
+  it('tells of the end of work that fails, and of work that got no permit', async () => {
+    const [client, other] = [await connect(), await connect()];
+    const name = randomName();
+    const semaphore = client.getSemaphore(name, { permits: 1 });
+    const heard = hear(client);
+    await expect(
+      semaphore.withPermit(() => {
+        throw new Error('work');
+      }),
+    ).rejects.toThrow('work');
+    expect(heard.of('hold')).toMatchObject([{ ended: 'released' }]);
+    await other.getSemaphore(name).acquire();
+    await expect(semaphore.withPermit(() => 1, { waitMs: 0 })).rejects.toMatchObject({
+      code: 'ERR_ACQUIRE_TIMEOUT',
+    });
+    expect(heard.of('hold')).toHaveLength(1);
+  });
+
+  it('tells that work lost its permits because the client closed', async () => {
     const client = await connect();
     const semaphore = client.getSemaphore(randomName(), { permits: 1 });
     const heard = hear(client);
-    await semaphore.withPermit(() => 1);
-    expect(heard.steps()).toEqual([...ACQUIRED, ...RELEASED]);
+    const working = semaphore.withPermit(() => client.close());
+    await expect(working).rejects.toMatchObject({ code: 'ERR_CLOSED' });
+    expect(heard.of('hold')).toMatchObject([{ ended: 'lost', reason: 'closed' }]);
+  });
+
+  it('tells of a semaphore that is gone', async () => {
+    const client = await connect();
+    const heard = hear(client);
     expect(await client.getSemaphore(randomName()).releaseIfExists()).toBe(false);
-    expect(heard.of('release')).toMatchObject([{ outcome: 'released' }, { outcome: 'lost', permits: 1 }]);
+    expect(heard.of('release')).toMatchObject([{ outcome: 'lost', permits: 1 }]);
   });
 
   it('tells of a wait', async () => {

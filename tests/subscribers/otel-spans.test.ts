@@ -160,6 +160,21 @@ describe('spans', () => {
     expect(new Set(ofMembers.map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]));
   });
 
+  it('of sections with permits of a semaphore are holds without an owner', async () => {
+    const telemetry = startTelemetry();
+    const client = await connect();
+    const semaphore = client.getSemaphore(randomName(), { permits: 2 });
+    await Promise.all([semaphore.withPermit(() => {}), semaphore.withPermit(() => {})]);
+    const spans = telemetry.spans(semaphore.name);
+    const named = (name: string) => spans.filter((span) => span.name === name);
+    expect(named('holdfast.hold').map(({ attributes, links }) => [attributes, links.length])).toEqual([
+      [expect.not.objectContaining({ 'holdfast.owner': expect.anything() }), 1],
+      [expect.not.objectContaining({ 'holdfast.owner': expect.anything() }), 1],
+    ]);
+    // Which of the two sections a release belongs to, its message does not tell.
+    expect(named('holdfast.release').map(({ links }) => links)).toEqual([[], []]);
+  });
+
   it('of a hold that is lost say why', async () => {
     const telemetry = startTelemetry();
     const client = await connect({ watchdogMs: 900 });

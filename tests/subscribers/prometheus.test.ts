@@ -85,16 +85,19 @@ describe('observing', () => {
       .writeLock()
       .withLock(() => {});
     await client.getFairLock(randomName()).withLock(() => {});
-    await client.getSemaphore(randomName(), { permits: 2 }).withPermit(() => {});
+    const held = 'holdfast_held{group="all",kind="semaphore"}';
+    await client.getSemaphore(randomName(), { permits: 2 }).withPermit(async () => {
+      expect(await read(held)).toBe(1);
+    });
+    expect(await read(held)).toBe(0);
     await client.getPermitExpirableSemaphore(randomName(), { permits: 2 }).withPermit(() => {});
     for (const kind of ['read', 'write', 'fair', 'semaphore', 'permitSemaphore']) {
       expect(await read(`holdfast_wait_seconds_count{group="all",kind="${kind}",outcome="granted"}`)).toBe(1);
     }
-    // Permits of a plain semaphore have no lease, and so no hold.
     const holds = ['read', 'write', 'fair', 'permitSemaphore', 'semaphore'].map((kind) =>
       read(`holdfast_hold_seconds_count{group="all",kind="${kind}",ended="released"}`),
     );
-    expect(await Promise.all(holds)).toEqual([1, 1, 1, 1, undefined]);
+    expect(await Promise.all(holds)).toEqual([1, 1, 1, 1, 1]);
   });
 
   it('counts a multi lock once, not its members', async () => {

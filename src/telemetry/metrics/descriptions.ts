@@ -10,7 +10,7 @@ export const DESCRIPTIONS = {
   stalls: 'Times that a blocked event loop made renewals late',
   warnings: 'Warnings of clients, by code',
   errors: 'Failures in the background that no caller waits for',
-  held: 'Holds and permits with a lease, now',
+  held: 'Holds, permits with a lease and sections of withPermit, now',
   waiting: 'Calls that acquire, now',
   oldestHold: 'The age of the oldest hold',
   oldestWait: 'The age of the oldest call that waits',

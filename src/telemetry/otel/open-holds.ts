@@ -2,7 +2,7 @@
 import type { HoldMessage } from '../../channels.ts';
 
 interface Named {
-  /** Some permits have none, and are never found. */
+  /** Permits of a plain semaphore have none, and are never found. */
   readonly owner: string | undefined;
   readonly name: string;
 }
@@ -14,6 +14,7 @@ export class OpenHolds {
   readonly #byKey = new Map<string, Set<HoldMessage>>();
 
   add(hold: HoldMessage): void {
+    if (hold.owner === undefined) return;
     const key = keyOf(hold);
     const holds = this.#byKey.get(key);
     if (holds === undefined) this.#byKey.set(key, new Set([hold]));
