@@ -19,8 +19,17 @@ import {
 } from '../channels.ts';
 import { sharedByCopies } from '../package-copies.ts';
 
-/** A name may have line breaks. */
-function nameOf({ kind, name }: Subject): string {
+/** Control and format characters, which may break the line, move the cursor or change colours. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** Names, owners, errors and warnings have text of others. */
+function onOneLine(text: string): string {
+  return text
+    .replace(/\r?\n/g, '\\n')
+    .replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+function nameOf({ kind, name }: Pick<Subject, 'kind' | 'name'>): string {
   return `${kind} ${JSON.stringify(name)}`;
 }
 
@@ -64,7 +73,7 @@ export function debugIfAsked(): void {
   const log = debuglog('holdfast');
   if (!log.enabled) return;
   sharedByCopies('holdfast.debug', () => {
-    const tell = (line: string) => log('%s', line);
+    const tell = (line: string) => log('%s', onOneLine(line));
     acquireChannel.start.subscribe((message) => tell(asked(message as AcquireMessage)));
     acquireChannel.asyncEnd.subscribe((message) => tell(acquired(message as AcquireMessage)));
     holdChannel.asyncEnd.subscribe((message) => tell(held(message as HoldMessage)));
@@ -76,12 +85,12 @@ export function debugIfAsked(): void {
     });
     const { lost, atRisk, stalled, warning, error: failed } = eventChannels;
     lost.subscribe((message) => {
-      const { name, owner, reason } = message as EventMessage<'lost'>;
-      tell(`lost ${JSON.stringify(name)}: by ${owner} (${reason})`);
+      const event = message as EventMessage<'lost'>;
+      tell(`lost ${nameOf(event)}: by ${event.owner} (${event.reason})`);
     });
     atRisk.subscribe((message) => {
-      const { name, owner, remainingMs, error } = message as EventMessage<'atRisk'>;
-      tell(`atRisk ${JSON.stringify(name)}: of ${owner}, left: ${ms(remainingMs)}${why(error)}`);
+      const event = message as EventMessage<'atRisk'>;
+      tell(`atRisk ${nameOf(event)}: of ${event.owner}, left: ${ms(event.remainingMs)}${why(event.error)}`);
     });
     stalled.subscribe((message) => tell(`stalled: for ${ms((message as EventMessage<'stalled'>).lateMs)}`));
     warning.subscribe((message) => {

@@ -39,8 +39,34 @@ describe('NODE_DEBUG=holdfast', () => {
       `acquire ${lock}: client ${id} asks`,
       `acquire ${lock}: timeout after n ms, attempts: 1, contended`,
       `hold ${lock}: lost (forced) by ${id}:2 after n ms`,
-      `lost "${name}": by ${id}:2 (forced)`,
+      `lost ${lock}: by ${id}:2 (forced)`,
       `release ${lock}: released by ${id}:2`,
+    ]);
+  });
+
+  it('prints one line for every kind of message, whatever its text', async () => {
+    const process = spawnChild(child('told'), { env: { NODE_DEBUG: 'holdfast' } });
+    const { code } = await process.exited;
+    expect(code, process.stderr).toBe(0);
+    const lines = process.stderr.trimEnd().split('\n');
+    const lock = String.raw`lock "a\nb\u{2028}c"`;
+    const owner = String.raw`o\np`;
+    const error = String.raw`first\nsecond \u{1b}[31mred\u{9b}`;
+    expect(lines.map((line) => line.replace(/^HOLDFAST \d+: /, ''))).toEqual([
+      `acquire ${lock}: client me asks`,
+      `acquire ${lock}: failed to ${owner} after 1.3 ms, attempts: 2, contended: ${error}`,
+      `hold ${lock}: lost (forced) by ${owner} after 2 ms`,
+      `hold ${lock}: released after 2 ms`,
+      `release ${lock}: failed by ${owner}: ${error}`,
+      `release ${lock}: released`,
+      'renew: holds: 3, gone: 1',
+      `renew: holds: 3, failed: ${error}`,
+      String.raw`wake: subscribed channel:{a\nb\u{2028}c}`,
+      `lost ${lock}: by ${owner} (expired)`,
+      `atRisk ${lock}: of ${owner}, left: 3 ms: ${error}`,
+      'stalled: for 4 ms',
+      String.raw`warning HOLDFAST_DISK: full\ndisk`,
+      String.raw`error: release "a\nb\u{2028}c": thrown\ntext`,
     ]);
   });
 
