@@ -1,4 +1,7 @@
-/** What an import loads: `holdfast` loads no subscriber, and a subscriber loads nothing but what it needs. */
+/**
+ * What an import loads: `holdfast` loads no subscriber, no command line and no dashboard, and a subscriber loads nothing
+ * but what it needs.
+ */
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
@@ -33,6 +36,7 @@ function loadedWith(entry: string): Loaded {
 }
 
 const isSubscriber = (file: string) => /^telemetry\/(otel|prometheus|metrics)\//.test(file);
+const isProgram = (file: string) => /^(cli|dashboard|dashboard-ui)\//.test(file);
 
 describe('importing', () => {
   it.each(['index.ts', 'testing/index.ts'])('%s loads no subscriber', (entry) => {
@@ -41,6 +45,22 @@ describe('importing', () => {
     expect(packages.filter((name) => name.startsWith('@opentelemetry') || name === 'prom-client')).toEqual(
       [],
     );
+  });
+
+  it.each(['index.ts', 'testing/index.ts', 'telemetry/otel/index.ts', 'telemetry/prometheus/index.ts'])(
+    '%s loads neither the command line nor the dashboard',
+    (entry) => {
+      const { own, packages } = loadedWith(entry);
+      expect(own.filter(isProgram)).toEqual([]);
+      expect(packages).not.toContain('commander');
+    },
+  );
+
+  it('the command line loads all of these', () => {
+    const { own, packages } = loadedWith('cli/bin.ts');
+    const folders = new Set(own.filter(isProgram).map((file) => file.split('/')[0]));
+    expect([...folders].sort()).toEqual(['cli', 'dashboard']);
+    expect(packages).toContain('commander');
   });
 
   it.each([
