@@ -143,6 +143,22 @@ describe('observing', () => {
     expect(await read('holdfast_stalls_total')).toBeGreaterThan(0);
   });
 
+  it('counts errors in the background, from 0 on', async () => {
+    const { read } = observed();
+    const client = await connect();
+    expect(await read('holdfast_errors_total')).toBe(0);
+    const raw = await openShared();
+    const semaphore = client.getSemaphore(randomName(), { permits: 1 });
+    await semaphore.withPermit(async () => {
+      await raw.command('DEL', semaphore.name);
+      await raw.command('ZADD', semaphore.name, '1', 'no semaphore');
+    });
+    // The section reports its failed release, and the client the first repetition that the server refuses.
+    await eventually(async () => expect(await read('holdfast_errors_total')).toBe(2));
+    // Without the wrong key, the repetitions end.
+    await raw.command('DEL', semaphore.name);
+  });
+
   itWithProcess('counts renewals that fail, and the holds that they put at risk', async () => {
     const proxy = await ownProxy(await ownServer());
     const client = await connect({ watchdogMs: 6_000, commandTimeoutMs: 1_000 }, proxy.url);
