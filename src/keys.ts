@@ -73,9 +73,9 @@ export function registerKey(name: string): string {
   return prefixed('holdfast_register', name);
 }
 
-/** The marker of a command that has succeeded, see `holdfast run --once`. */
-export function onceKey(name: string): string {
-  return prefixed('holdfast_once', name);
+/** The marker of a command that has succeeded under a lock, see `holdfast run --once`. */
+export function onceKey(name: string, marker: string): string {
+  return `${prefixed('holdfast_once', name)}:${marker}`;
 }
 
 /** The channel for the releases of a read/write lock. */

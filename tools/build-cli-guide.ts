@@ -81,10 +81,13 @@ ${table(['code', 'meaning'], EXIT_CODES)}
 
 ## A command that runs once
 
-\`run --once key\` reads the marker \`holdfast_once:{key}\` under the lock. If the marker is there, the command does not run,
-and the exit code is 0. Otherwise the command runs, and \`run\` writes the marker under the same lock, but only if the
-command exited with 0 and the lock was held all the time. So a command that fails, is killed or loses the lock runs again
-next time. \`--once-ttl\` lets the marker expire; \`DEL\` of the key lets the command run again.
+\`run name --once key\` reads the marker \`holdfast_once:{name}:key\` under the lock. If the marker is there, the command
+does not run, and the exit code is 0. Otherwise the command runs, and \`run\` writes the marker under the same lock, but
+only if the command exited with 0 and the lock was held all the time. So a command that fails, is killed or loses the lock
+runs again next time. \`--once-ttl\` lets the marker expire; \`DEL\` of the marker lets the command run again.
+
+A marker belongs to its lock: under another name, the same key has a marker of its own, and the command runs once more.
+\`--once\` and \`--permits\` exclude each other, because every permit would let the command run.
 
 ${program.commands.map(section).join('\n')}`;
 }

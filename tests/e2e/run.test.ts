@@ -151,9 +151,17 @@ describe('holdfast run', { timeout: 90_000 }, () => {
     const runs = await Promise.all([1, 2, 3].map(() => runCli(args, env)));
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(runs.map(({ stdout }) => stdout).join('')).toBe('ran\n');
-    const left = (await (await openShared()).command('PTTL', `holdfast_once:{${key}}`)) as number;
+    const left = (await (await openShared()).command('PTTL', `holdfast_once:{${name}}:${key}`)) as number;
     expect(left).toBeGreaterThan(3_500_000);
     expect(left).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it('keeps the key for each lock, because two locks do not wait for each other', async () => {
+    const [one, other, key] = [randomName('run'), randomName('run'), randomName('once')];
+    const run = (name: string) => runCli(['run', name, '--once', key, '--', 'echo', name], env);
+    expect(await run(one)).toEqual({ code: 0, stdout: `${one}\n`, stderr: '' });
+    expect(await run(other)).toEqual({ code: 0, stdout: `${other}\n`, stderr: '' });
+    expect(await run(one)).toMatchObject({ code: 0, stdout: '' });
   });
 
   it.each([
@@ -170,6 +178,10 @@ describe('holdfast run', { timeout: 90_000 }, () => {
     [['run', 'x'], 'missing command: holdfast run <name> -- command args'],
     [['run', 'x', '--fair', '--permits', '2', '--', 'true'], '--fair and --permits exclude each other'],
     [['run', 'x', '--once-ttl', '1s', '--', 'true'], '--once-ttl needs --once'],
+    [
+      ['run', 'x', '--once', 'k', '--permits', '2', '--', 'true'],
+      '--once and --permits exclude each other: each permit would run the command',
+    ],
     [
       ['run', 'x', '--lease', '1s', '--grace', '2s', '--', 'true'],
       '--grace 2000ms does not fit into the lease, which allows 375 ms: use a longer --lease or --watchdog',

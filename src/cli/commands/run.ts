@@ -45,6 +45,8 @@ function checkFlags(command: string | undefined, flags: RunFlags): asserts comma
     throw new UsageError('--fair and --permits exclude each other');
   if (flags.onceTtl !== undefined && flags.once === undefined)
     throw new UsageError('--once-ttl needs --once');
+  if (flags.once !== undefined && flags.permits !== undefined)
+    throw new UsageError('--once and --permits exclude each other: each permit would run the command');
   if (flags.once === '') throw new UsageError('--once needs a key');
 }
 
@@ -78,7 +80,7 @@ async function run(name: string, [command, ...args]: readonly string[], flags: R
       flags.once !== undefined && {
         once: {
           name: flags.once,
-          marker: new OnceMarker(server, keyPrefix + flags.once),
+          marker: new OnceMarker(server, keyPrefix + name, flags.once),
           keepMs: flags.onceTtl,
         },
       }),
@@ -126,7 +128,7 @@ export function defineRun(program: Command): void {
     )
     .option('--fair', 'first come, first served, across machines')
     .option('--permits <n>', 'a semaphore: so many commands may run at once', count)
-    .option('--once <key>', 'run the command only if none has succeeded under this key yet')
+    .option('--once <key>', 'run the command only if none has succeeded yet under this lock and key')
     .option('--once-ttl <time>', 'forget the success after this time (default: never)', positiveDuration)
     .option('--label <text>', 'who holds it, for people (default: host:pid and the command)')
     .option(

@@ -4,6 +4,8 @@
  * It is read under the lock, before the command starts, and written under the lock, after the command has exited with 0.
  * A command that fails, is killed, or loses the lock leaves no marker and runs again next time: at least once until it
  * succeeds, and never again while the marker lasts.
+ *
+ * The name of the lock is part of the key: under another lock the command could run at the same time.
  */
 import { onceKey } from '../../keys.ts';
 import type { Server } from '../server.ts';
@@ -19,10 +21,13 @@ export class OnceMarker {
   readonly #server: Server;
   readonly #key: string;
 
-  /** @param name with the key prefix */
-  constructor(server: Server, name: string) {
+  /**
+   * @param lockName with the key prefix
+   * @param marker what the user calls it
+   */
+  constructor(server: Server, lockName: string, marker: string) {
     this.#server = server;
-    this.#key = onceKey(name);
+    this.#key = onceKey(lockName, marker);
   }
 
   /** Null if the command is still to be run. */
