@@ -1,7 +1,7 @@
 /** `bench` and `completion`, as programs. */
 import { describe, expect, it } from 'vitest';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
-import { ownCluster } from '../harness/topologies.ts';
+import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { runCli } from './support/cli.ts';
 
 const WITHIN = { timeout: 60_000 };
@@ -46,8 +46,37 @@ describeWithProcess('holdfast bench', () => {
     const { code, stdout, stderr } = await runCli(['bench', '--url', server.url]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(
-      /^holdfast bench: this server looks like one in use: it has 1001 keys; \d+ other clients are connected\. Use --yes to load it all the same\n$/,
+      /^holdfast bench: this server looks like one in use: it has 1001 keys; (?:1 other client is|\d+ other clients are) connected\. Use --yes to load it all the same\n$/,
     );
+  });
+
+  it('refuses a server that does not let itself be asked', WITHIN, async () => {
+    const user = (name: string, ...rules: string[]) => [
+      ...['--user', name, 'on', '>pw', '~*', '&*', '+@all'],
+      ...rules,
+    ];
+    const server = await ownServer({
+      args: [...user('shop', '-dbsize', '-client|list'), ...user('ops')],
+    });
+    const bench = (name: string) => {
+      const args = ['bench', '--url', server.url, '--username', name, '--time', '50ms'];
+      return runCli(args, { HOLDFAST_PASSWORD: 'pw' });
+    };
+    expect(await bench('shop')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(
+        'looks like one in use: it may not be asked DBSIZE; it may not be asked CLIENT LIST. Use --yes',
+      ),
+    });
+    expect(await bench('ops')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('refuses a server with a replica', WITHIN, async () => {
+    const { primary } = await ownReplicas({ replicas: 1 });
+    const { code, stdout, stderr } = await runCli(['bench', '--url', primary.url, '--time', '50ms']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('1 replica is connected');
   });
 });
 

@@ -1,13 +1,26 @@
 /**
  * Whether a server looks like one that people depend on. A benchmark fills its time, and nobody wants that by accident.
+ * What the server does not tell counts as a sign too.
  */
+import type { Topology } from '../../drivers/driver.ts';
 import type { Target } from '../../options/target.ts';
+import { messageOf } from '../failure.ts';
+import { refusalIn } from '../refusal.ts';
 import type { Server } from '../server.ts';
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
 
 /** More keys than a trial leaves. */
 const MANY_KEYS = 1_000;
+
+/** What a primary told; null for what it may not be asked. */
+export interface Answers {
+  /** `host:port` in a Cluster, otherwise empty. */
+  readonly node: string;
+  readonly keys: number | null;
+  /** By CLIENT LIST. */
+  readonly clients: string | null;
+}
 
 function hostsOf(target: Target): string[] {
   if ('sentinels' in target) return target.sentinels.map(({ host }) => host);
@@ -16,32 +29,82 @@ function hostsOf(target: Target): string[] {
   return [];
 }
 
+function hostIn(address: string): string {
+  return address.replace(/:\d+$/, '');
+}
+
+function isOurs(client: string): boolean {
+  return / name=holdfast:cli(?: |$)/.test(client);
+}
+
+/**
+ * The hosts of the primaries. Sentinels do not pass theirs on: the primary sees this machine under another address than
+ * the loopback one if it is another machine.
+ */
+function hostsFound(topology: Topology, { node, clients }: Answers): string[] {
+  if (topology === 'cluster') return node === '' ? [] : [hostIn(node)];
+  if (topology === 'standalone') return [];
+  const ours = (clients ?? '').split('\n').filter(isOurs);
+  return ours.flatMap((line) => / addr=(\S+)/.exec(line)?.[1] ?? []).map(hostIn);
+}
+
 /** The addresses that are not of this machine. */
-export function strangers(target: Target): string[] {
-  return hostsOf(target).filter((host) => !LOOPBACK.test(host));
+function strangers(target: Target, topology: Topology, answers: readonly Answers[]): string[] {
+  const hosts = new Set([...hostsOf(target), ...answers.flatMap((one) => hostsFound(topology, one))]);
+  return [...hosts].filter((host) => !LOOPBACK.test(host));
 }
 
-/** Connections of others, by CLIENT LIST; those of holdfast's command line are ours. */
-export function othersIn(clientList: string): number {
-  const lines = clientList.split('\n').filter((line) => line.trim() !== '');
-  // Replicas and the primary of a replica are no users.
-  return lines.filter((line) => !/ name=holdfast:cli(?: |$)/.test(line) && !/ flags=[A-Za-z]*[SM]/.test(line))
-    .length;
+function counted(number: number, one: string, several: string): string[] {
+  return number === 0 ? [] : [number === 1 ? `1 ${one} is connected` : `${number} ${several} are connected`];
 }
 
-async function textOf(asking: Promise<unknown>): Promise<string> {
-  // What may not be asked is not known; the other signs count.
-  return String(await asking.catch(() => ''));
+function signsOfClients(clients: string): string[] {
+  const lines = clients.split('\n').filter((line) => line.trim() !== '');
+  const isReplica = (line: string) => / flags=[A-Za-z]*S/.test(line);
+  // The primary of a replica is no user.
+  const isUser = (line: string) => !isOurs(line) && !/ flags=[A-Za-z]*[SM]/.test(line);
+  return [
+    ...counted(lines.filter(isReplica).length, 'replica', 'replicas'),
+    ...counted(lines.filter(isUser).length, 'other client', 'other clients'),
+  ];
 }
 
-/** Why the server looks like one in use; empty if it does not. Asks every primary. */
-export async function signsOfUse(target: Target, server: Server): Promise<string[]> {
-  const signs = strangers(target).map((host) => `${host} is not this machine`);
-  for (const node of server.driver.nodes()) {
-    const keys = Number(await textOf(server.at(node, 'DBSIZE')));
-    if (keys > MANY_KEYS) signs.push(`it has ${keys} keys`);
-    const others = othersIn(await textOf(server.at(node, 'CLIENT', 'LIST')));
-    if (others > 0) signs.push(`${others} other clients are connected`);
+function signsOfPrimary({ node, keys, clients }: Answers): string[] {
+  const it = node === '' ? 'it' : node;
+  return [
+    ...(keys === null ? [`${it} may not be asked DBSIZE`] : []),
+    ...(keys !== null && keys > MANY_KEYS ? [`${it} has ${keys} keys`] : []),
+    ...(clients === null ? [`${it} may not be asked CLIENT LIST`] : []),
+    ...(clients === null ? [] : signsOfClients(clients)),
+  ];
+}
+
+/** Why the servers look like some in use; empty if they do not. */
+export function signsIn(target: Target, topology: Topology, answers: readonly Answers[]): string[] {
+  const away = strangers(target, topology, answers).map((host) => `${host} is not this machine`);
+  return [...new Set([...away, ...answers.flatMap(signsOfPrimary)])];
+}
+
+/** Null for what the server refuses. Rejects if it does not answer. */
+async function unlessRefused<Reply>(asking: Promise<Reply>): Promise<Reply | null> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (refusalIn(messageOf(error)) === null) throw error;
+    return null;
   }
-  return signs;
+}
+
+/** Asks every primary. */
+export async function signsOfUse(target: Target, server: Server): Promise<string[]> {
+  const answers = server.driver.nodes().map(async (node): Promise<Answers> => {
+    const keys = await unlessRefused(server.at(node, 'DBSIZE'));
+    const clients = await unlessRefused(server.at(node, 'CLIENT', 'LIST'));
+    return {
+      node,
+      keys: keys === null ? null : Number(keys),
+      clients: clients === null ? null : String(clients),
+    };
+  });
+  return signsIn(target, server.driver.topology, await Promise.all(answers));
 }

@@ -59,8 +59,8 @@ export function defineBench(program: Command): void {
     .option('--json', 'cycles for each second, and milliseconds')
     .addHelpText(
       'after',
-      `\nRefuses, with exit code ${EXIT.badInput}, a server that is not on this machine, has more than 1,000 keys, or has` +
-        '\nother clients, unless told --yes. Uses random names, and leaves no lock behind.',
+      `\nRefuses, with exit code ${EXIT.badInput}, a server that is not on this machine, has more than 1,000 keys, replicas or` +
+        '\nother clients, or may not be asked, unless told --yes. Uses random names, and leaves no lock behind.',
     );
   command.options.find(({ long }) => long === '--time')?.default(3_000, '3s');
   addConnectionOptions(command);

@@ -13,6 +13,7 @@ import {
   tombstoneKey,
 } from '../../keys.ts';
 import { messageOf } from '../failure.ts';
+import { refusalIn } from '../refusal.ts';
 import type { Server } from '../server.ts';
 import type { Check } from './check.ts';
 
@@ -75,16 +76,6 @@ const BESIDES: Readonly<Record<string, Form>> = {
 
 /** Locks work without these, but less well. */
 const OPTIONAL = new Set(['info', 'publish', 'subscribe', 'wait', 'scan', 'client', 'strlen', 'type']);
-
-/** What the server refuses: the command itself, the key, or the channel; null if nothing. */
-export function refusalIn(message: string): 'command' | 'key' | 'channel' | null {
-  if (/^ERR unknown command/i.test(message)) return 'command';
-  if (!message.startsWith('NOPERM')) return null;
-  if (/channel/i.test(message)) return 'channel';
-  return /access (?:a key|one of the keys)|\bkeys? used|permissions to access/i.test(message)
-    ? 'key'
-    : 'command';
-}
 
 async function refusalOf(sending: Promise<unknown>): Promise<'command' | 'key' | 'channel' | null> {
   try {

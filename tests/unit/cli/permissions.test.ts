@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PROBES, refusalIn } from '../../../src/cli/doctor/permissions.ts';
+import { PROBES } from '../../../src/cli/doctor/permissions.ts';
+import { refusalIn } from '../../../src/cli/refusal.ts';
 import * as scripts from '../../../src/scripts/generated.ts';
 
 describe('the trial of permissions', () => {
