@@ -3,6 +3,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import { SystemClock } from '../../clock.ts';
+import { Guard } from '../../requests/guard.ts';
 import { acting } from '../command-action.ts';
 import { addConnectionOptions, type ConnectionFlags, connect, targetOf } from '../connection.ts';
 import type { Check } from '../doctor/check.ts';
@@ -19,6 +21,7 @@ import { Server } from '../server.ts';
 
 interface DoctorFlags extends ConnectionFlags {
   readonly namePrefix: string;
+  readonly guard?: true;
   readonly json?: true;
 }
 
@@ -58,23 +61,19 @@ function userOf(flags: ConnectionFlags): string {
 
 /** With two clients, because a lock is waited for by another one. */
 async function examine(flags: DoctorFlags): Promise<Check[]> {
-  await using client = await connect(flags);
+  const { keyPrefix = '', namePrefix, guard: isGuarded = false } = flags;
+  await using client = await connect(flags, { guard: isGuarded });
   await using other = await connect(flags);
-  const { keyPrefix = '', namePrefix } = flags;
-  // No lock of a user has such a name: the trial of permissions writes and deletes its key.
-  const name = namePrefix + randomUUID();
   await using server = await Server.connect(flags);
+  const { driver } = server;
+  const guard = isGuarded ? new Guard({ clock: new SystemClock(), graceMs: 0, driver }) : undefined;
+  const trial = { prefix: keyPrefix + namePrefix, guard };
   return [
     ...(await tried('server', () => checkFitness(client), 'see the message')),
-    ...(await tried(
-      'permissions',
-      () =>
-        checkPermissions(server, { prefix: keyPrefix + namePrefix, name: keyPrefix + name }, userOf(flags)),
-      'see the message',
-    )),
+    ...(await tried('permissions', () => checkPermissions(driver, trial, userOf(flags)), 'see the message')),
     ...(await tried(
       'round trip',
-      () => measureRoundTrip(client, other, name),
+      () => measureRoundTrip(client, other, namePrefix + randomUUID()),
       'see the permissions above, or use a --name-prefix that the keys of this user allow',
     )),
   ];
@@ -112,6 +111,7 @@ export function defineDoctor(program: Command): void {
     .command('doctor')
     .description('Checks whether a server is fit for locks, and says what to change')
     .option('--name-prefix <text>', 'what the names of the trial start with', 'holdfast-doctor:')
+    .option('--guard', 'your clients use the guard: examine what it needs too')
     .option('--json', 'the verdict, and every check with its remedy')
     .addHelpText(
       'after',

@@ -46,13 +46,15 @@ function replicationCheck({ replicas }: Capabilities): Check[] {
       { about: 'replication', status: 'ok', message: 'no replica is connected: no failover can lose locks' },
     ];
   }
-  const message = `${replicas.connected} replicas acknowledge writes, ${replicas.required} must acknowledge a lock`;
+  const acknowledge =
+    replicas.connected === 1 ? '1 replica acknowledges' : `${replicas.connected} replicas acknowledge`;
+  const message = `${acknowledge} writes, ${replicas.required} must acknowledge a lock`;
   if (replicas.stopsAlone) return [{ about: 'replication', status: 'ok', message }];
   return [
     {
       about: 'replication',
       status: 'warning',
-      message: `${message}; a primary that is cut off from them goes on granting locks`,
+      message: `${message}; a primary that is cut off from its replicas goes on granting locks`,
       remedy: 'CONFIG SET min-replicas-to-write 1, and min-replicas-max-lag 10',
     },
   ];
@@ -67,9 +69,10 @@ function clockCheck({ clockSkewMs }: Capabilities): Check {
   return { about: 'clock', status: 'ok', message };
 }
 
-function wakingCheck({ pubSub }: Capabilities): Check[] {
+function wakingCheck({ pubSub }: Capabilities, problems: readonly Problem[]): Check[] {
+  const isMute = problems.some(({ code }) => code === 'HOLDFAST_NO_PUBLISH');
   const message = `waiters are woken by ${pubSub === 'sharded' ? 'sharded messages' : 'messages'}`;
-  return known({ about: 'waking', status: 'ok', message }, pubSub !== 'polling');
+  return known({ about: 'waking', status: 'ok', message }, pubSub !== 'polling' && !isMute);
 }
 
 /** @param client connected, so that the server can keep locks at all */
@@ -88,6 +91,6 @@ export async function checkFitness(client: Holdfast): Promise<Check[]> {
     ...persistenceCheck(found),
     ...replicationCheck(found),
     ...(isSkewed ? [] : [clockCheck(found)]),
-    ...wakingCheck(found),
+    ...wakingCheck(found, problems),
   ];
 }

@@ -1,83 +1,28 @@
 /**
- * Which ACL rules are missing. Tries every command that the scripts call, in a harmless form, on keys of a name that
- * nobody uses: the server checks permissions before it does anything.
+ * Which ACL rules are missing, at every primary. Tries every command that the scripts call on keys of names that nobody
+ * uses.
  */
 import { randomUUID } from 'node:crypto';
-import type { Connection } from '../../drivers/driver.ts';
-import {
-  clientRecordKey,
-  fairQueueKey,
-  fairSeenKey,
-  lockChannel,
-  permitTimeoutKey,
-  tombstoneKey,
-} from '../../keys.ts';
+import type { ChannelKind, Connection, Driver } from '../../drivers/driver.ts';
+import { lockChannel } from '../../keys.ts';
 import { messageOf } from '../failure.ts';
 import { refusalIn } from '../refusal.ts';
-import type { Server } from '../server.ts';
 import type { Check } from './check.ts';
-
-/** The arguments with which a command runs on a key. */
-type Form = (key: string) => readonly string[];
-
-const onKey: Form = (key) => [key];
-
-/** Every command of the scripts. A unit test fails when one is missing. */
-export const PROBES: Readonly<Record<string, Form>> = {
-  del: onKey,
-  pexpire: (key) => [key, '1'],
-  exists: onKey,
-  type: onKey,
-  pttl: onKey,
-  persist: onKey,
-  get: onKey,
-  strlen: onKey,
-  set: (key) => [key, '0', 'PX', '1'],
-  incrby: (key) => [key, '0'],
-  decr: onKey,
-  decrby: (key) => [key, '0'],
-  hset: (key) => [key, 'f', '0'],
-  hsetnx: (key) => [key, 'f', '0'],
-  hexists: (key) => [key, 'f'],
-  hlen: onKey,
-  hget: (key) => [key, 'f'],
-  hmget: (key) => [key, 'f'],
-  hgetall: onKey,
-  hdel: (key) => [key, 'f'],
-  hkeys: onKey,
-  lindex: (key) => [key, '0'],
-  lpop: onKey,
-  lpos: (key) => [key, 'e'],
-  lrange: (key) => [key, '0', '0'],
-  lrem: (key) => [key, '0', 'e'],
-  rpush: (key) => [key, 'e'],
-  zadd: (key) => [key, '0', 'm'],
-  zrem: (key) => [key, 'm'],
-  zscore: (key) => [key, 'm'],
-  zcard: onKey,
-  zrange: (key) => [key, '0', '0'],
-  zrangebyscore: (key) => [key, '0', '0'],
-  zrevrange: (key) => [key, '0', '0'],
-  zremrangebyscore: (key) => [key, '0', '0'],
-  time: () => [],
-  info: () => ['server'],
-  publish: (key) => [lockChannel(key), '0'],
-};
-
-/** Outside of scripts. */
-const BESIDES: Readonly<Record<string, Form>> = {
-  eval: (key) => ['return 1', '1', key],
-  evalsha: (key) => ['0'.repeat(40), '1', key],
-  ping: () => [],
-  wait: () => ['0', '1'],
-  scan: () => ['0', 'COUNT', '1'],
-  client: () => ['getname'],
-};
+import { derivedKeys, probesFor, type Trial } from './probes.ts';
 
 /** Locks work without these, but less well. */
-const OPTIONAL = new Set(['info', 'publish', 'subscribe', 'wait', 'scan', 'client', 'strlen', 'type']);
+const OPTIONAL = [
+  ...['+info', '+publish', '+spublish', '+subscribe', '+unsubscribe', '+ssubscribe', '+sunsubscribe'],
+  // A Cluster client that finds its nodes elsewhere works until they change.
+  ...['+wait', '+scan', '+client', '+strlen', '+type', '+cluster|slots', '&redisson_*', '~holdfast_client*'],
+];
 
-async function refusalOf(sending: Promise<unknown>): Promise<'command' | 'key' | 'channel' | null> {
+/** Enough names to find one for every primary, unless it has very few slots. */
+const TRIED_NAMES = 5_000;
+
+type Refused = ReturnType<typeof refusalIn>;
+
+async function refusalOf(sending: Promise<unknown>): Promise<Refused> {
   try {
     await sending;
     return null;
@@ -86,77 +31,113 @@ async function refusalOf(sending: Promise<unknown>): Promise<'command' | 'key' |
   }
 }
 
-/** A name for the trial: what it begins with, and the rest, which nobody uses. */
-export interface Trial {
-  readonly prefix: string;
-  readonly name: string;
+/** A name of no lock for each primary. A prefix with a hash tag leads to one primary only. */
+function namesByNode(driver: Driver, prefix: string): Map<string, string> {
+  const names = new Map<string, string>();
+  const { length } = driver.nodes();
+  for (let tried = 0; tried < TRIED_NAMES && names.size < length; tried += 1) {
+    const name = prefix + randomUUID();
+    names.set(driver.nodeOf(name), name);
+  }
+  return names;
 }
 
-/** The keys that a name leads to, each with the pattern that allows those of all names with this prefix. */
-function derivedKeys({ prefix, name }: Trial): (readonly [pattern: string, key: string])[] {
-  const id = randomUUID();
-  return [
-    [`~${prefix}*`, name],
-    [`~redisson_*:{${prefix}*`, fairQueueKey(name)],
-    [`~redisson_*:{${prefix}*`, tombstoneKey(name, id)],
-    [`~holdfast_*:{${prefix}*`, fairSeenKey(name)],
-    [`~{${prefix}*`, permitTimeoutKey(name)],
-    ['~holdfast_client*', clientRecordKey(id)],
-  ];
+/** In a Cluster, clients use sharded channels unless the server is too old. */
+async function channelKindAt(connection: Connection, driver: Driver, name: string): Promise<ChannelKind> {
+  if (driver.topology !== 'cluster') return 'plain';
+  try {
+    await connection.send(['spublish', lockChannel(name), '0']);
+  } catch (error) {
+    if (/^ERR unknown command/i.test(messageOf(error))) return 'plain';
+  }
+  return 'sharded';
 }
 
-async function missingRules(connection: Connection, listener: Connection, trial: Trial): Promise<string[]> {
-  const { name } = trial;
+async function missingRules(
+  driver: Driver,
+  connection: Connection,
+  listener: Connection,
+  trial: Trial,
+  name: string,
+): Promise<string[]> {
   const missing = new Set<string>();
-  for (const [command, form] of [...Object.entries(PROBES), ...Object.entries(BESIDES)]) {
-    const refused = await refusalOf(connection.send([command, ...form(name)]));
-    if (refused === 'command') missing.add(`+${command}`);
+  const kind = await channelKindAt(connection, driver, name);
+  for (const { rule, command } of probesFor(driver, kind, name)) {
+    const refused = await refusalOf(connection.send(command));
+    if (refused === 'command') missing.add(rule);
     if (refused === 'channel') missing.add('&redisson_*');
     // Another type of value must not hide what the next command is refused for.
     await connection.send(['del', name]).catch(() => undefined);
   }
-  const deaf = await refusalOf(listener.subscribe(lockChannel(name), 'plain'));
-  if (deaf === 'command') missing.add('+subscribe').add('+unsubscribe');
+  const deaf = await refusalOf(listener.subscribe(lockChannel(name), kind));
+  const [subscribe, unsubscribe] =
+    kind === 'sharded' ? ['+ssubscribe', '+sunsubscribe'] : ['+subscribe', '+unsubscribe'];
+  if (deaf === 'command') missing.add(subscribe).add(unsubscribe);
   if (deaf === 'channel') missing.add('&redisson_*');
   // Derived keys in other slots than the connection's answer MOVED, which is no refusal.
-  for (const [pattern, key] of derivedKeys(trial)) {
+  for (const [pattern, key] of derivedKeys(trial, name)) {
     const refused = await refusalOf(connection.send(['get', key]));
     if (refused === 'key') missing.add(pattern);
   }
-  return [...missing];
+  return [...missing].sort();
 }
 
-function isRequired(rule: string): boolean {
-  return rule.startsWith('+')
-    ? !OPTIONAL.has(rule.slice(1))
-    : rule.startsWith('~') && rule !== '~holdfast_client*';
-}
-
-export async function checkPermissions(server: Server, trial: Trial, user: string): Promise<Check> {
-  const { driver } = server;
-  const { name, prefix } = trial;
+/** The rules in one text, so that primaries can be grouped by them. */
+async function missingAt(driver: Driver, node: string, trial: Trial, name: string): Promise<string> {
   const events = { onMessage() {}, onDown() {} };
-  const node = driver.nodeOf(name);
   const connection = await driver.openConnection(node, events);
-  const listener = await driver.openConnection(node, events);
   try {
-    const missing = await missingRules(connection, listener, trial);
-    if (missing.length === 0) {
-      return {
-        about: 'permissions',
-        status: 'ok',
-        message: `the user "${user}" may do everything that locks need`,
-      };
+    const listener = await driver.openConnection(node, events);
+    try {
+      const rules = await missingRules(driver, connection, listener, trial, name);
+      return rules.join(' ');
+    } finally {
+      listener.destroy();
     }
-    const isServing = !missing.some(isRequired);
-    return {
-      about: 'permissions',
-      status: isServing ? 'warning' : 'error',
-      message: `the user "${user}" lacks ${missing.join(' ')} for names that start with ${prefix}`,
-      remedy: `ACL SETUSER ${user} ${missing.join(' ')}, or doctor with a --name-prefix that its keys allow`,
-    };
   } finally {
     connection.destroy();
-    listener.destroy();
   }
+}
+
+function missingCheck(user: string, prefix: string, rules: string, found: Places): Check {
+  const isServing = rules.split(' ').every((rule) => OPTIONAL.includes(rule));
+  return {
+    about: 'permissions',
+    status: isServing ? 'warning' : 'error',
+    message: `the user "${user}" lacks ${rules} for names that start with ${prefix}${found.where}`,
+    remedy: `ACL SETUSER ${user} ${rules}${found.whereToAllow}, or doctor with a --name-prefix that its keys allow`,
+  };
+}
+
+/** Where rules are missing, and where to add them; empty where there is only one primary. */
+interface Places {
+  readonly where: string;
+  readonly whereToAllow: string;
+}
+
+function placesOf(nodes: readonly string[], all: number): Places {
+  if (all === 1) return { where: '', whereToAllow: '' };
+  if (nodes.length === all) return { where: ' at every primary', whereToAllow: ' at every node' };
+  const where = ` at ${nodes.join(', ')}`;
+  return { where, whereToAllow: `${where} and ${nodes.length === 1 ? 'its' : 'their'} replicas` };
+}
+
+/** One check for all primaries at which the user lacks nothing, or one for each set of rules that is missing. */
+export async function checkPermissions(driver: Driver, trial: Trial, user: string): Promise<Check[]> {
+  const names = [...namesByNode(driver, trial.prefix)];
+  const nodesByRules = new Map<string, string[]>();
+  await Promise.all(
+    names.map(async ([node, name]) => {
+      const rules = await missingAt(driver, node, trial, name);
+      nodesByRules.set(rules, [...(nodesByRules.get(rules) ?? []), node]);
+    }),
+  );
+  nodesByRules.delete('');
+  if (nodesByRules.size === 0) {
+    const message = `the user "${user}" may do everything that locks need`;
+    return [{ about: 'permissions', status: 'ok', message }];
+  }
+  return [...nodesByRules].map(([rules, nodes]) =>
+    missingCheck(user, trial.prefix, rules, placesOf(nodes, names.length)),
+  );
 }

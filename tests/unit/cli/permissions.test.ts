@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PROBES } from '../../../src/cli/doctor/permissions.ts';
+import { PROBES } from '../../../src/cli/doctor/probes.ts';
 import { refusalIn } from '../../../src/cli/refusal.ts';
 import * as scripts from '../../../src/scripts/generated.ts';
 
