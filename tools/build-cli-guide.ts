@@ -54,10 +54,10 @@ npx holdfast ls
 npx holdfast run nightly-report -- ./report.sh
 \`\`\`
 
-Every command prints for people, and with \`--json\` for programs. In JSON, a lease without an expiry is \`null\`, and
-times are ISO 8601. What others wrote, as names and labels, is printed with control characters as escapes. Colours appear
-at a terminal only, and never with \`NO_COLOR\`. Times are milliseconds, or a number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`.
-What \`ls\`, \`inspect\` and \`watch\` tell is explained in [Who holds it](inspecting.md).
+Every command prints for people, and with \`--json\` for programs; only \`completion\` always prints a script for a shell.
+In JSON, a lease without an expiry is \`null\`, and times are ISO 8601. What others wrote, as names and labels, is printed
+with control characters as escapes. Colours appear at a terminal only, and never with \`NO_COLOR\`. Times are
+milliseconds, or a number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`. What \`ls\`, \`inspect\` and \`watch\` tell is explained in [Who holds it](inspecting.md).
 
 ## Where to connect
 

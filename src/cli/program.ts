@@ -12,6 +12,7 @@ import { defineLs } from './commands/ls.ts';
 import { defineRun } from './commands/run.ts';
 import { defineUnlock } from './commands/unlock.ts';
 import { defineWatch } from './commands/watch.ts';
+import { addExamples } from './examples.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
@@ -37,5 +38,10 @@ export function createProgram(version: string): Command {
     .configureOutput({ outputError: () => {} })
     .configureHelp({ helpWidth: 100 });
   for (const define of COMMANDS) define(program);
-  return program;
+  return addExamples(program, [
+    ['holdfast demo', 'shows how the locks behave'],
+    ["holdfast ls 'invoice:*'", 'who holds which of these locks'],
+    ['holdfast run nightly-report -- ./report.sh', 'runs a command under a lock'],
+    ['holdfast doctor --url redis://cache.internal:6379', 'checks whether this server is fit for locks'],
+  ]);
 }

@@ -124,6 +124,29 @@ describe('the demo', () => {
     DEMO_MS,
   );
 
+  it(
+    'gives its verdicts as JSON, and tells the story on stderr',
+    async () => {
+      const { code, stdout, stderr } = await runCli(['demo', '--json'], { REDIS_URL: sharedServer().url });
+      expect(code, stderr).toBe(0);
+      const report = JSON.parse(stdout) as { scenes: { title: string; facts: object[] }[] };
+      expect(report).toMatchObject({
+        held: true,
+        server: expect.stringMatching(/^(redis|valkey) [\d.]+ at /),
+        tookMs: expect.any(Number),
+      });
+      expect(report.scenes.map(({ title }) => title)).toEqual([
+        ...['One counter', 'Long work', 'Killed holder', 'Frozen holder', 'Re-entry'],
+      ]);
+      expect(report.scenes[0]).toMatchObject({
+        held: true,
+        facts: expect.arrayContaining([{ label: 'under one lock', value: '1,000 of 1,000' }]),
+      });
+      expect(stderr).toContain('All 5 scenes held');
+    },
+    DEMO_MS,
+  );
+
   it('prints in one line why it cannot begin, without the password, and exits with 1', async () => {
     const run = await runCli(['demo', '--url', 'redis://someone:secret@127.0.0.1:1']);
     expect(run).toEqual({

