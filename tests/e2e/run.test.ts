@@ -83,6 +83,27 @@ describe('holdfast run', { timeout: 90_000 }, () => {
     expect(await cli.ended).toEqual({ code: 3, stdout: 'ready\ninner\nouter\n', stderr: '' });
   });
 
+  it('runs the command under a fair lock, with its owner and without a token', async () => {
+    const name = randomName('run');
+    const client = await connect();
+    const held = await client.getFairLock(name).lock();
+    const script = 'echo "$HOLDFAST_NAME $HOLDFAST_OWNER [$HOLDFAST_TOKEN]"; exit 7';
+    // As inside of another `run`, whose token says nothing about this lock.
+    const inner = { ...env, HOLDFAST_TOKEN: '7' };
+    const cli = new RunningCli(['run', name, '--fair', '--', 'sh', '-c', script], inner);
+    await eventually(async () => expect(await client.inspect(name)).toMatchObject({ kind: 'fair' }), {
+      withinMs: 20_000,
+    });
+    await held.unlock();
+    const { code, stdout, stderr } = await cli.ended;
+    expect({ code, stderr }).toEqual({ code: 7, stderr: '' });
+    const [said, owner, token] = stdout.trim().split(' ');
+    expect([said, token]).toEqual([name, '[]']);
+    expect(owner).toMatch(/^[-0-9a-f]{36}:\d+$/);
+    expect(owner).not.toBe(held.owner);
+    expect(await client.getLock(name).isLocked()).toBe(false);
+  });
+
   it('stops waiting on a signal, and leaves the queue', async () => {
     const name = randomName('run');
     const client = await connect();

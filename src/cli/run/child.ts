@@ -22,7 +22,7 @@ export class CommandChild implements Disposable {
     if (this.#isGroup || !FROM_TERMINAL.includes(signal)) this.signal(signal);
   };
 
-  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  constructor(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.#isGroup = process.stdin.isTTY !== true && process.platform !== 'win32';
     this.#process = spawn(command, args, {
       stdio: 'inherit',

@@ -39,13 +39,9 @@ async function isDone({ name, once }: RunPlan, tell: Tell): Promise<boolean> {
   return done !== null;
 }
 
-/** What the command learns of its lock. */
-function environmentOf(name: string, { owner, token }: Grant): Record<string, string> {
-  return {
-    HOLDFAST_NAME: name,
-    HOLDFAST_OWNER: owner,
-    ...(token !== undefined && { HOLDFAST_TOKEN: String(token) }),
-  };
+/** What the command learns of its lock. A token that we have inherited belongs to another lock. */
+function environmentOf(name: string, { owner, token }: Grant): NodeJS.ProcessEnv {
+  return { HOLDFAST_NAME: name, HOLDFAST_OWNER: owner, HOLDFAST_TOKEN: token?.toString() };
 }
 
 function reasonOf(grant: Grant): string {
