@@ -75,6 +75,10 @@ ${table(
 Others on the machine can read the arguments of a process: put the password into \`HOLDFAST_PASSWORD\`, or the whole URL into
 \`HOLDFAST_URL\`, rather than into \`--url\`.
 
+Two ways to connect are for code only. A fixed primary, \`{ master, replicas }\`, is reached with \`--url\`; \`run --replicas\`
+says how many replicas must acknowledge. For \`natMap\` there is no flag: run the command line where the addresses that the
+Cluster announces can be reached.
+
 ## Exit codes
 
 ${table(['code', 'meaning'], EXIT_CODES)}

@@ -87,13 +87,13 @@ function tlsOf({ tls, tlsCa, tlsCert, tlsKey }: ConnectionFlags): true | object 
 
 /** @throws UsageError where flags contradict each other; the library checks the rest */
 export function targetOf(flags: ConnectionFlags, env: ConnectionEnvironment): Target {
-  const { url, sentinel, sentinelName, sentinelUsername, cluster, username, db } = flags;
+  const { url, sentinel, sentinelName, sentinelUsername, sentinelTls, cluster, username, db } = flags;
   const given = Object.entries({ '--url': url, '--sentinel': sentinel, '--cluster': cluster })
     .filter(([, value]) => value !== undefined)
     .map(([flag]) => flag);
   if (given.length > 1) throw new UsageError(`${given.join(' and ')} exclude each other`);
-  if (sentinel === undefined && (sentinelName ?? sentinelUsername) !== undefined) {
-    throw new UsageError('--sentinel-name and --sentinel-username need --sentinel');
+  if (sentinel === undefined && (sentinelName ?? sentinelUsername ?? sentinelTls) !== undefined) {
+    throw new UsageError('--sentinel-name, --sentinel-username and --sentinel-tls need --sentinel');
   }
   const { HOLDFAST_URL, HOLDFAST_PASSWORD, HOLDFAST_SENTINEL_PASSWORD } = env;
   // An empty variable counts as one that is not set.
@@ -110,7 +110,7 @@ export function targetOf(flags: ConnectionFlags, env: ConnectionEnvironment): Ta
     const ofSentinels = {
       sentinelUsername,
       sentinelPassword,
-      sentinelTls: flags.sentinelTls && (tls ?? true),
+      sentinelTls: sentinelTls && (tls ?? true),
     };
     return { sentinels: sentinel, name: sentinelName, ...login, ...ofSentinels, db };
   }
