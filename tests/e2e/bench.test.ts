@@ -1,10 +1,25 @@
 /** `bench` and `completion`, as programs. */
-import { describe, expect, it } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { runCli } from './support/cli.ts';
+import { isShellAtHand, shellProgram } from './support/shells.ts';
 
 const WITHIN = { timeout: 60_000 };
+
+/** With the time that a download takes. */
+const WITH_SHELL = { timeout: 240_000 };
+
+/** How each shell reads a script without running it. */
+const CHECKERS = [
+  ['bash', '-n'],
+  ['zsh', '-n'],
+  ['fish', '--no-execute'],
+] as const;
 
 describeWithProcess('holdfast bench', () => {
   it('measures a server that nobody uses, and leaves no lock behind', WITHIN, async () => {
@@ -89,4 +104,23 @@ describe('holdfast completion', () => {
     }
     expect(await runCli(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' });
   });
+
+  for (const [shell, flag] of CHECKERS) {
+    const title = `prints what ${shell} can read [needs ${shell}]`;
+    it.skipIf(!isShellAtHand(shell))(title, WITH_SHELL, async () => {
+      const program = await shellProgram(shell);
+      const folder = await mkdtemp(join(tmpdir(), 'holdfast-completion-'));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const check = async (script: string) => {
+        // fish reads no script from a socket, which is what a child has for stdin.
+        const file = join(folder, 'script');
+        await writeFile(file, script);
+        return spawnSync(program, [flag, file], { encoding: 'utf8' });
+      };
+      const { stdout } = await runCli(['completion', shell]);
+      expect(await check(stdout)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+      // The check finds faults at all.
+      expect((await check(`${stdout}\n'`)).status).not.toBe(0);
+    });
+  }
 });

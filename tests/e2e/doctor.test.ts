@@ -222,7 +222,7 @@ describeWithProcess('holdfast doctor', () => {
     expect(await replication()).toEqual({ about: 'replication', status: 'ok', message });
   });
 
-  it.skipIf(!CAN_SHIFT)('tells of a clock that differs (needs gcc)', { timeout: 60_000 }, async () => {
+  it.skipIf(!CAN_SHIFT)('tells of a clock that differs [needs gcc]', { timeout: 60_000 }, async () => {
     const { server, clock, close } = await startShiftableServer();
     onTestFinished(close);
     await clock.shift(-60_000);

@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 export interface DebianProgram {
   /** The release of Debian, by its code name. */
   readonly release: string;
-  /** The name of the program in /usr/bin, and of its package. */
+  /** The name of the program in /usr/bin or /bin, and of its package. */
   readonly program: string;
   /** Other programs of the package that are wanted. */
   readonly others?: readonly string[];
@@ -82,12 +82,13 @@ async function writeLauncher(folder: string, program: string): Promise<void> {
   const loaders = await Promise.all(libraries.map((library) => find(library, /^ld-linux.*\.so\.\d$/)));
   const [loader] = loaders.flat();
   if (loader === undefined) throw new Error(`No dynamic loader among the packages of ${program}`);
+  const programs = existsSync(join(folder, 'usr/bin', program)) ? 'usr/bin' : 'bin';
   const inFolder = libraries.map((library) => `$here/${library}`);
   // Debian's Redis 6.0 loads cjson and its kin as modules of Lua.
   const script = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 export LUA_CPATH="${inFolder.map((library) => `${library}/lua/5.1/?.so`).join(';')}"
-exec "$here/${loader}" --library-path "${inFolder.join(':')}" "$here/usr/bin/${program}" "$@"
+exec "$here/${loader}" --library-path "${inFolder.join(':')}" "$here/${programs}/${program}" "$@"
 `;
   await writeFile(join(folder, program), script, { mode: 0o755 });
 }
