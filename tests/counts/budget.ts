@@ -9,19 +9,23 @@
  */
 import type { Budget } from './support/compare.ts';
 
-/** One cycle, when all code is warm: two scripts, and what they call. */
+/**
+ * One cycle, when all code is warm: one or two scripts, and what they call; beside each command, why it is needed.
+ * An `EVALSHA` acquires or releases. A `PUBLISH` wakes the waiters of all clients, also Java's: they sleep until then.
+ */
 export const CYCLES = {
   'lock() and unlock()': {
     'server: EVALSHA': 2,
-    'server: EXISTS': 1,
-    'server: HSET': 1,
-    'server: PEXPIRE': 1,
-    'server: HDEL': 1,
+    'server: EXISTS': 1, // is it free, and has this owner not ended
+    'server: HSET': 1, // the hold, in Redisson's layout
+    'server: PEXPIRE': 1, // its lease
+    'server: HDEL': 1, // ends the hold if it is this owner's
     'server: PUBLISH': 1,
     'bytes written': 403,
     'bytes read': 7,
     promises: 17,
   },
+  // The same commands.
   'withLock()': {
     'server: EVALSHA': 2,
     'server: EXISTS': 1,
@@ -47,6 +51,7 @@ export const CYCLES = {
     'bytes read': 41,
     promises: 17,
   },
+  // No PUBLISH: only the head of the queue is woken, and there is none.
   'a fair lock': {
     'server: EVALSHA': 2,
     'server: TIME': 2,
@@ -84,14 +89,43 @@ export const CYCLES = {
     'bytes read': 36,
     promises: 22,
   },
-  'a guarded lock': {
+  'a write lock': {
     'server: EVALSHA': 2,
-    'server: EXISTS': 1,
-    'server: GET': 1,
-    'server: SET': 1,
+    'server: EXISTS': 2,
+    'server: HEXISTS': 1,
+    'server: HGET': 1,
     'server: HSET': 1,
     'server: PEXPIRE': 1,
     'server: HDEL': 1,
+    'server: HLEN': 1,
+    'server: DEL': 1,
+    'server: ZREM': 2,
+    'server: SET': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 595,
+    'bytes read': 36,
+    promises: 22,
+  },
+  'a simple lock': {
+    'server: EVALSHA': 2,
+    'server: EXISTS': 1, // is it free, and has this owner not ended
+    'server: SET': 1, // token and lease
+    'server: GET': 1, // is it still this owner's
+    'server: DEL': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 433,
+    'bytes read': 7,
+    promises: 17,
+  },
+  'a guarded lock': {
+    'server: EVALSHA': 2,
+    'server: INFO': 1, // which server is this: a promoted or restarted one may have forgotten holds
+    'server: GET': 1, // which server was it before
+    'server: EXISTS': 1,
+    'server: HSET': 1,
+    'server: PEXPIRE': 1,
+    'server: HDEL': 1,
+    'server: SET': 1, // tombstone
     'server: PUBLISH': 1,
     'bytes written': 570,
     'bytes read': 7,
@@ -108,6 +142,39 @@ export const CYCLES = {
     'bytes written': 456,
     'bytes read': 37,
     promises: 25,
+  },
+  'a permit with a lease': {
+    'server: EVALSHA': 2,
+    'server: GET': 3,
+    'server: TIME': 2,
+    'server: ZRANGEBYSCORE': 1,
+    'server: ZSCORE': 2,
+    'server: EXISTS': 2,
+    'server: DECRBY': 1,
+    'server: ZADD': 1,
+    'server: PTTL': 1,
+    'server: PERSIST': 1,
+    'server: ZREM': 1,
+    'server: INCRBY': 1,
+    'server: SET': 1,
+    'server: PUBLISH': 1,
+    'bytes written': 662,
+    'bytes read': 37,
+    promises: 28,
+  },
+  'a rate limiter': {
+    'server: EVALSHA': 1,
+    'server: GET': 2, // was this request granted or undone; how many permits are left
+    'server: HMGET': 1, // the rate, which may change
+    'server: TIME': 1,
+    'server: ZSCORE': 1, // is this a copy of a granted request
+    'server: ZRANGEBYSCORE': 2, // entries that are over; entries of a clock that was ahead
+    'server: ZADD': 1, // the entry
+    'server: SET': 1, // how many are left, so that the next request need not sum the history
+    'server: PTTL': 1, // the history expires with the limiter
+    'bytes written': 384,
+    'bytes read': 26,
+    promises: 11,
   },
 } satisfies Record<string, Budget>;
 

@@ -7,7 +7,15 @@ import type { Figures } from '../support/compare.ts';
 import { costOfHold, costOfWaitedFor, costOfWaiter } from '../support/crowds.ts';
 import { costOfCycle, type Scene } from '../support/cycles.ts';
 import { Meter } from '../support/meter.ts';
-import { openFree, openHandedOver, openPassedOn, openPermit, openSection } from '../support/scenes.ts';
+import {
+  openFree,
+  openHandedOver,
+  openLeasedPermit,
+  openPassedOn,
+  openPermit,
+  openRate,
+  openSection,
+} from '../support/scenes.ts';
 
 const [url, scenes] = process.argv.slice(2) as [string, string];
 const server = new Redis(url);
@@ -33,8 +41,12 @@ const SCENES: Record<Title, () => Promise<Figures>> = {
   'a fenced lock': () => cycle(openFree(url, (client) => client.getFencedLock('counts:fenced'))),
   'a fair lock': () => cycle(openFree(url, (client) => client.getFairLock('counts'))),
   'a read lock': () => cycle(openFree(url, (client) => client.getReadWriteLock('counts').readLock())),
+  'a write lock': () => cycle(openFree(url, (client) => client.getReadWriteLock('counts').writeLock())),
+  'a simple lock': () => cycle(openFree(url, (client) => client.getSimpleLock('counts:simple'))),
   'a guarded lock': () => cycle(openGuarded()),
   'a semaphore': () => cycle(openPermit(url)),
+  'a permit with a lease': () => cycle(openLeasedPermit(url)),
+  'a rate limiter': () => cycle(openRate(url)),
   'handed over to another client': () => cycle(openHandedOver(url, meter)),
   'passed on inside the process': () => cycle(openPassedOn(url)),
   'a hold': () => costOfHold(url, 'new'),

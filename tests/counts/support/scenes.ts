@@ -57,6 +57,28 @@ export async function openPermit(url: string): Promise<Scene> {
   };
 }
 
+/** The same with a lease. */
+export async function openLeasedPermit(url: string): Promise<Scene> {
+  const seat = openSeat(url);
+  const semaphore = seat.client.getPermitExpirableSemaphore('counts:leased-permits');
+  await semaphore.trySetPermits(1);
+  return {
+    seats: [seat],
+    async cycle() {
+      const permit = await semaphore.acquire();
+      await permit.release();
+    },
+  };
+}
+
+/** One task takes a permit of a window that does not end while it counts. */
+export async function openRate(url: string): Promise<Scene> {
+  const seat = openSeat(url);
+  const limiter = seat.client.getRateLimiter('counts:rate');
+  await limiter.trySetRate({ mode: 'overall', rate: 1_000_000, intervalMs: 3_600_000 });
+  return { seats: [seat], cycle: () => limiter.acquire() };
+}
+
 /** A client waits for what another has; the other releases it, and the first gets it. */
 export function openHandedOver(url: string, meter: Meter): Scene {
   const [holder, waiter] = [openSeat(url), openSeat(url)];
