@@ -14,23 +14,24 @@
 --- @guarded
 --- @include lib/raise-lease
 --- @include lib/first-lease
-local isHeld = redis.call('EXISTS', lock) == 1
-if isHeld and redis.call('HEXISTS', lock, owner) == 0 then
-  return { 'busy', redis.call('PTTL', lock) }
-end
-if not isHeld and redis.call('EXISTS', ended) == 1 then
-  return { 'ended' }
+local isFree = redis.call('EXISTS', lock, ended) == 0
+if not isFree and redis.call('HEXISTS', lock, owner) == 0 then
+  local remainingMs = redis.call('PTTL', lock)
+  if remainingMs == -2 then
+    return { 'ended' }
+  end
+  return { 'busy', remainingMs }
 end
 local given = redis.call('GET', token)
 -- A repeat answers the token of the first delivery. If that token is lost by now, a new one keeps the order as well.
-if not isHeld or not given then
-  local last = tonumber(given or '0')
+if isFree or not given then
+  local last = tonumber(string.match(given or '0', '^%d+$'))
   -- Above 2^53 - 1, a client cannot tell a number from the next.
-  if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
+  if not last or last >= 9007199254740991 then
     return redis.error_reply('ERR the last token on the server is not a number that can be increased')
   end
   local time = redis.call('TIME')
-  local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local micros = time[1] * 1000000 + time[2]
   local higher = math.max(last + 1, micros)
   given = string.format('%.0f', higher)
   if retentionMs > 0 then
@@ -41,10 +42,10 @@ if not isHeld or not given then
     redis.call('SET', token, given)
   end
 end
-if isHeld then
-  raiseLease(lock, leaseMs)
-else
+if isFree then
   redis.call('HSET', lock, owner, 1)
   firstLease(lock, leaseMs)
+else
+  raiseLease(lock, leaseMs)
 end
 return { 'held', given }

@@ -946,7 +946,7 @@ export const fencedLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fenced-lock/acquire',
-  sha1: '5c911236948cd0957431259ff1a9f34c37a04d35',
+  sha1: '050a206fa03e7c4baaa3810141f031c621a81adf',
   keys: [['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
@@ -956,21 +956,22 @@ export const fencedLockAcquire = defineScript<
   },
   source: raiseLease + firstLease + `local lock, ended, token = KEYS[1], KEYS[2], KEYS[3]
 local owner, leaseMs, retentionMs = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local isHeld = redis.call('EXISTS', lock) == 1
-if isHeld and redis.call('HEXISTS', lock, owner) == 0 then
-  return { 'busy', redis.call('PTTL', lock) }
-end
-if not isHeld and redis.call('EXISTS', ended) == 1 then
-  return { 'ended' }
+local isFree = redis.call('EXISTS', lock, ended) == 0
+if not isFree and redis.call('HEXISTS', lock, owner) == 0 then
+  local remainingMs = redis.call('PTTL', lock)
+  if remainingMs == -2 then
+    return { 'ended' }
+  end
+  return { 'busy', remainingMs }
 end
 local given = redis.call('GET', token)
-if not isHeld or not given then
-  local last = tonumber(given or '0')
-  if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
+if isFree or not given then
+  local last = tonumber(string.match(given or '0', '^%d+$'))
+  if not last or last >= 9007199254740991 then
     return redis.error_reply('ERR the last token on the server is not a number that can be increased')
   end
   local time = redis.call('TIME')
-  local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local micros = time[1] * 1000000 + time[2]
   local higher = math.max(last + 1, micros)
   given = string.format('%.0f', higher)
   if retentionMs > 0 then
@@ -980,11 +981,11 @@ if not isHeld or not given then
     redis.call('SET', token, given)
   end
 end
-if isHeld then
-  raiseLease(lock, leaseMs)
-else
+if isFree then
   redis.call('HSET', lock, owner, 1)
   firstLease(lock, leaseMs)
+else
+  raiseLease(lock, leaseMs)
 end
 return { 'held', given }
 `,
@@ -1000,7 +1001,7 @@ export const fencedLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fenced-lock/guarded-acquire',
-  sha1: '792bc790b26ac6e9dce79a33ba294561c3c68fd0',
+  sha1: 'ebc4590877f3bcd45bfe9afd9348505535e2dff8',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
@@ -1015,21 +1016,22 @@ local remainingMs, server = graceLeft(guard, graceMs, trusted)
 if remainingMs > 0 then
   return { 'grace', remainingMs, server }
 end
-local isHeld = redis.call('EXISTS', lock) == 1
-if isHeld and redis.call('HEXISTS', lock, owner) == 0 then
-  return { 'busy', redis.call('PTTL', lock) }
-end
-if not isHeld and redis.call('EXISTS', ended) == 1 then
-  return { 'ended' }
+local isFree = redis.call('EXISTS', lock, ended) == 0
+if not isFree and redis.call('HEXISTS', lock, owner) == 0 then
+  local remainingMs = redis.call('PTTL', lock)
+  if remainingMs == -2 then
+    return { 'ended' }
+  end
+  return { 'busy', remainingMs }
 end
 local given = redis.call('GET', token)
-if not isHeld or not given then
-  local last = tonumber(given or '0')
-  if not string.match(given or '0', '^%d+$') or last >= 9007199254740991 then
+if isFree or not given then
+  local last = tonumber(string.match(given or '0', '^%d+$'))
+  if not last or last >= 9007199254740991 then
     return redis.error_reply('ERR the last token on the server is not a number that can be increased')
   end
   local time = redis.call('TIME')
-  local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  local micros = time[1] * 1000000 + time[2]
   local higher = math.max(last + 1, micros)
   given = string.format('%.0f', higher)
   if retentionMs > 0 then
@@ -1039,11 +1041,11 @@ if not isHeld or not given then
     redis.call('SET', token, given)
   end
 end
-if isHeld then
-  raiseLease(lock, leaseMs)
-else
+if isFree then
   redis.call('HSET', lock, owner, 1)
   firstLease(lock, leaseMs)
+else
+  raiseLease(lock, leaseMs)
 end
 return { 'held', given }
 `,

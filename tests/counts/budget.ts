@@ -39,10 +39,10 @@ export const CYCLES = {
   },
   'a fenced lock': {
     'server: EVALSHA': 2,
-    'server: EXISTS': 2,
-    'server: TIME': 1,
-    'server: GET': 1,
-    'server: SET': 1,
+    'server: EXISTS': 1, // is it free, and has this owner not ended
+    'server: GET': 1, // the last token: the next is higher
+    'server: TIME': 1, // and not below the clock, should the last one be lost
+    'server: SET': 1, // the new token
     'server: HSET': 1,
     'server: PEXPIRE': 1,
     'server: HDEL': 1,
