@@ -32,3 +32,10 @@ local function raiseToHolds(lock, leaseMs, holds, first, last)
   local longestMs = longestHold(holds, first, last)
   raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
 end
+
+--- Removes the hold keys from this one on.
+local function removeHolds(holds, first)
+  for i = first, #holds do
+    redis.call('DEL', holds[i])
+  end
+end

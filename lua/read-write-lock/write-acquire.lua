@@ -16,14 +16,20 @@
 --- @include lib/now
 --- @include lib/raise-lease
 --- @include lib/first-lease
-if redis.call('HEXISTS', lock, owner) == 1 then
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'write', owner, 1)
+  firstLease(lock, leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner)
+local mode = found[1]
+if found[2] then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-local mode = redis.call('HGET', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then
   if redis.call('EXISTS', lock) == 1 then
     return redis.error_reply('ERR the key holds a lock of another kind, or no lock')

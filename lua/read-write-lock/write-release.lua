@@ -13,6 +13,7 @@
 --- @arg rememberMs  ms
 --- @returns { 'released', announced, readers: string... } | { 'lost' }
 --- @include lib/announce
+--- @include lib/in-charge
 --- @include lib/list-readers
 if redis.pcall('HDEL', lock, owner) == 1 then
   local downgraded = redis.call('HLEN', lock) > 1
@@ -21,7 +22,6 @@ if redis.pcall('HDEL', lock, owner) == 1 then
   else
     redis.call('DEL', lock)
   end
-  redis.call('ZREM', waiting, owner)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   local reply = { 'released', announce(publish, channel, '1') }
   if downgraded then
@@ -29,6 +29,7 @@ if redis.pcall('HDEL', lock, owner) == 1 then
   end
   return reply
 end
+assertInCharge(lock)
 local withdrew = redis.pcall('ZREM', waiting, owner) == 1
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }

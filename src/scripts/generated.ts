@@ -506,6 +506,11 @@ local function raiseToHolds(lock, leaseMs, holds, first, last)
   local longestMs = longestHold(holds, first, last)
   raiseLease(lock, longestMs == FOR_EVER_MS and leaseMs or math.max(leaseMs, longestMs))
 end
+local function removeHolds(holds, first)
+  for i = first, #holds do
+    redis.call('DEL', holds[i])
+  end
+end
 `;
 
 const reclaimHold = `local function reclaimHold(lock, owner, count, leaseMs, ended, guard, graceMs, trusted)
@@ -2667,58 +2672,58 @@ export const readWriteLockReadAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/read-acquire',
-  sha1: '90662cd38ee54784f5e5a19cbfdb2d8f2f15500d',
+  sha1: 'e393478d775636a16e1e02fe933901828436996a',
   keys: [['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
-  args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
+  args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'ms']],
   replies: {
     held: [],
     busy: [['remainingMs', 'integer']],
     ended: [],
   },
-  source: now + raiseLease + readHolds + grantLease + `local lock, ended, hold, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local owner, writer, leaseMs = ARGV[1], ARGV[2], tonumber(ARGV[3])
-if redis.call('HEXISTS', lock, owner) == 1 then
-  keepHold(hold, leaseMs)
-  raiseToHolds(lock, leaseMs, { hold }, 1, 1)
+  source: now + raiseLease + readHolds + firstLease + `local lock, ended, hold, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, writer, leaseMs = ARGV[1], ARGV[2], ARGV[3]
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+  firstLease(lock, leaseMs)
+  redis.call('SET', hold, '1', 'PX', leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner, writer)
+local mode = found[1]
+if found[2] then
+  keepHold(hold, tonumber(leaseMs))
+  raiseToHolds(lock, tonumber(leaseMs), { hold }, 1, 1)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-local mode = redis.call('HGET', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
   return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
 end
-local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
-if mode and not downgrades then
-  local remainingMs = redis.call('PTTL', lock)
+local downgrades = mode == 'write' and writer ~= '' and found[3]
+local remainingMs = redis.call('PTTL', lock)
+if not downgrades then
   if mode == 'write' or remainingMs == -1 then
     return { 'busy', remainingMs }
   end
-end
-if not downgrades then
   local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')
-  if last[2] then
-    local waitsMs = tonumber(last[2]) - nowMs()
-    if waitsMs > 0 then
-      return { 'busy', waitsMs }
-    end
+  local waitsMs = last[2] and tonumber(last[2]) - nowMs() or 0
+  if waitsMs > 0 then
+    return { 'busy', waitsMs }
   end
 end
-if mode then
-  redis.call('HSET', lock, owner, 1)
-else
+if not mode then
   redis.call('HSET', lock, 'mode', 'read', owner, 1)
-end
-redis.call('SET', hold, '1', 'PX', string.format('%.0f', leaseMs))
-grantLease(lock, leaseMs, function()
-  redis.call('DEL', hold)
-  if mode then
+  firstLease(lock, leaseMs)
+else
+  redis.call('HSET', lock, owner, 1)
+  if remainingMs < tonumber(leaseMs) and type(redis.pcall('PEXPIRE', lock, leaseMs)) ~= 'number' then
     redis.call('HDEL', lock, owner)
-  else
-    redis.call('DEL', lock)
+    redis.call('PEXPIRE', lock, leaseMs)
   end
-end)
+end
+redis.call('SET', hold, '1', 'PX', leaseMs)
 return { 'held' }
 `,
 });
@@ -2733,63 +2738,63 @@ export const readWriteLockGuardedReadAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-read-acquire',
-  sha1: 'f0a8c25de3d4a2cab704d4fc3af764bf82597e71',
+  sha1: '043282c21ee122fea9fd3a6f55cecdac6e0bd86f',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
-  args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer']],
+  args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['writer', 'string'], ['leaseMs', 'ms']],
   replies: {
     held: [],
     busy: [['remainingMs', 'integer']],
     ended: [],
     grace: [['remainingMs', 'integer'], ['server', 'string']],
   },
-  source: now + grace + raiseLease + readHolds + grantLease + `local guard, lock, ended, hold, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local graceMs, trusted, owner, writer, leaseMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+  source: now + grace + raiseLease + readHolds + firstLease + `local guard, lock, ended, hold, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local graceMs, trusted, owner, writer, leaseMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local remainingMs, server = graceLeft(guard, graceMs, trusted)
 if remainingMs > 0 then
   return { 'grace', remainingMs, server }
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
-  keepHold(hold, leaseMs)
-  raiseToHolds(lock, leaseMs, { hold }, 1, 1)
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+  firstLease(lock, leaseMs)
+  redis.call('SET', hold, '1', 'PX', leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner, writer)
+local mode = found[1]
+if found[2] then
+  keepHold(hold, tonumber(leaseMs))
+  raiseToHolds(lock, tonumber(leaseMs), { hold }, 1, 1)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-local mode = redis.call('HGET', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
   return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
 end
-local downgrades = mode == 'write' and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1
-if mode and not downgrades then
-  local remainingMs = redis.call('PTTL', lock)
+local downgrades = mode == 'write' and writer ~= '' and found[3]
+local remainingMs = redis.call('PTTL', lock)
+if not downgrades then
   if mode == 'write' or remainingMs == -1 then
     return { 'busy', remainingMs }
   end
-end
-if not downgrades then
   local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')
-  if last[2] then
-    local waitsMs = tonumber(last[2]) - nowMs()
-    if waitsMs > 0 then
-      return { 'busy', waitsMs }
-    end
+  local waitsMs = last[2] and tonumber(last[2]) - nowMs() or 0
+  if waitsMs > 0 then
+    return { 'busy', waitsMs }
   end
 end
-if mode then
-  redis.call('HSET', lock, owner, 1)
-else
+if not mode then
   redis.call('HSET', lock, 'mode', 'read', owner, 1)
-end
-redis.call('SET', hold, '1', 'PX', string.format('%.0f', leaseMs))
-grantLease(lock, leaseMs, function()
-  redis.call('DEL', hold)
-  if mode then
+  firstLease(lock, leaseMs)
+else
+  redis.call('HSET', lock, owner, 1)
+  if remainingMs < tonumber(leaseMs) and type(redis.pcall('PEXPIRE', lock, leaseMs)) ~= 'number' then
     redis.call('HDEL', lock, owner)
-  else
-    redis.call('DEL', lock)
+    redis.call('PEXPIRE', lock, leaseMs)
   end
-end)
+end
+redis.call('SET', hold, '1', 'PX', leaseMs)
 return { 'held' }
 `,
 });
@@ -2802,7 +2807,7 @@ export const readWriteLockReadEnter = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-enter',
-  sha1: '8525e4763a642ad2e6feaca78edbf1dcab52f3c9',
+  sha1: '0c25d3b4f106b0df14b49718b2b09adec2af004e',
   keys: [['lock', 'hash'], ['holds', 'string...']],
   args: [['owner', 'string'], ['leaseMs', 'integer']],
   replies: {
@@ -2865,7 +2870,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: '9dad4b071a61153e21f4f3bebee0025e4797c3f9',
+  sha1: '922a01576edc8086a2ccdaa879761bfa8fe5262c',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -2924,22 +2929,28 @@ export const readWriteLockReadRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-release',
-  sha1: '2818fab5ca7cce12f1c00376637fad8ad2555418',
+  sha1: '0a50fd828f9a9d8ea91cbb2e60216c96a4860c7c',
   keys: [['lock', 'hash'], ['ended', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     released: [['announced', 'integer'], ['readers', 'string...']],
     lost: [],
   },
-  source: announce + listReaders + raiseLease + readHolds + `local lock, ended = KEYS[1], KEYS[2]
+  source: announce + inCharge + listReaders + raiseLease + readHolds + `local lock, ended = KEYS[1], KEYS[2]
 local holds = {}
 for i = 3, #KEYS do holds[i - 2] = KEYS[i] end
 local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local leftMs = longestHold(holds, 1, #holds)
-for _, hold in ipairs(holds) do
-  redis.call('DEL', hold)
+local isHeld = redis.pcall('HDEL', lock, owner) == 1
+if isHeld and redis.call('HLEN', lock) <= 1 then
+  redis.call('DEL', lock, holds[1])
+  removeHolds(holds, 2)
+  redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  return { 'released', announce(publish, channel, '0') }
 end
-if redis.pcall('HDEL', lock, owner) ~= 1 then
+local leftMs = longestHold(holds, 1, #holds)
+removeHolds(holds, 1)
+if not isHeld then
+  assertInCharge(lock)
   if redis.call('GET', ended) == 'released' then
     return { 'released', 1 }
   end
@@ -2947,10 +2958,6 @@ if redis.pcall('HDEL', lock, owner) ~= 1 then
   return { 'lost' }
 end
 redis.pcall('SET', ended, 'released', 'PX', rememberMs)
-if redis.call('HLEN', lock) <= 1 then
-  redis.call('DEL', lock)
-  return { 'released', announce(publish, channel, '0') }
-end
 local reply = { 'released', 1 }
 if redis.call('HGET', lock, 'mode') == 'read' and redis.call('PTTL', lock) <= leftMs + 100 then
   listReaders(reply, lock)
@@ -2966,7 +2973,7 @@ export const readWriteLockReadRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'read-write-lock/read-renew',
-  sha1: 'd9f8dd0958b94c23397a77ca09c840f65f3b58bd',
+  sha1: 'b361f813c360cd648556dd06cb36e8c75571e828',
   keys: [['places', 'any...']],
   args: [['holders', 'string...']],
   replies: {
@@ -3103,7 +3110,7 @@ export const readWriteLockSweep = defineScript<
   | { status: 'changed'; readers: string[] }
 >({
   name: 'read-write-lock/sweep',
-  sha1: '1eb8f0b2ed5039a017c10287e28aeedd4661a6de',
+  sha1: '7806168cfc69e8c6e962ca3459bd3977af2515a1',
   keys: [['lock', 'hash'], ['holds', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['readers', 'string...']],
   replies: {
@@ -3166,7 +3173,7 @@ export const readWriteLockWriteAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/write-acquire',
-  sha1: '3f385ca098109f7f25f26a146546def1af34e937',
+  sha1: 'fcff912b6aa39105266f84956c3243f1f9e39e92',
   keys: [['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
@@ -3176,14 +3183,20 @@ export const readWriteLockWriteAcquire = defineScript<
   },
   source: now + raiseLease + firstLease + `local lock, ended, waiting = KEYS[1], KEYS[2], KEYS[3]
 local owner, leaseMs, noteMs = ARGV[1], ARGV[2], tonumber(ARGV[3])
-if redis.call('HEXISTS', lock, owner) == 1 then
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'write', owner, 1)
+  firstLease(lock, leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner)
+local mode = found[1]
+if found[2] then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-local mode = redis.call('HGET', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then
   if redis.call('EXISTS', lock) == 1 then
     return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
@@ -3213,7 +3226,7 @@ export const readWriteLockGuardedWriteAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-write-acquire',
-  sha1: '447cd7da4373724e9a2eb25f0f42122612548b00',
+  sha1: '24477c60db266ad90911150bb8258ece7eedbaaa',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
@@ -3228,14 +3241,20 @@ local remainingMs, server = graceLeft(guard, graceMs, trusted)
 if remainingMs > 0 then
   return { 'grace', remainingMs, server }
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'write', owner, 1)
+  firstLease(lock, leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner)
+local mode = found[1]
+if found[2] then
   raiseLease(lock, leaseMs)
   return { 'held' }
 end
 if redis.call('EXISTS', ended) == 1 then
   return { 'ended' }
 end
-local mode = redis.call('HGET', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then
   if redis.call('EXISTS', lock) == 1 then
     return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
@@ -3307,14 +3326,14 @@ export const readWriteLockWriteRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-release',
-  sha1: 'b161b9934dcfb32b30ea35f748945df3ef3754ff',
+  sha1: '45a5f9d44eb9513679d3664d175e3178154ab392',
   keys: [['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
     released: [['announced', 'integer'], ['readers', 'string...']],
     lost: [],
   },
-  source: announce + listReaders + `local lock, ended, waiting = KEYS[1], KEYS[2], KEYS[3]
+  source: announce + inCharge + listReaders + `local lock, ended, waiting = KEYS[1], KEYS[2], KEYS[3]
 local owner, publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.pcall('HDEL', lock, owner) == 1 then
   local downgraded = redis.call('HLEN', lock) > 1
@@ -3323,7 +3342,6 @@ if redis.pcall('HDEL', lock, owner) == 1 then
   else
     redis.call('DEL', lock)
   end
-  redis.call('ZREM', waiting, owner)
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
   local reply = { 'released', announce(publish, channel, '1') }
   if downgraded then
@@ -3331,6 +3349,7 @@ if redis.pcall('HDEL', lock, owner) == 1 then
   end
   return reply
 end
+assertInCharge(lock)
 local withdrew = redis.pcall('ZREM', waiting, owner) == 1
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }

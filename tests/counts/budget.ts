@@ -73,17 +73,13 @@ export const CYCLES = {
   },
   'a read lock': {
     'server: EVALSHA': 2,
-    'server: EXISTS': 2,
-    'server: HEXISTS': 1,
-    'server: HGET': 1,
-    'server: HLEN': 1,
-    'server: HSET': 1,
+    'server: EXISTS': 1, // is it free, no writer preferred, this owner not ended
+    'server: HSET': 1, // mode and reader
     'server: PEXPIRE': 1,
-    'server: PTTL': 2,
-    'server: SET': 2,
+    'server: SET': 2, // the hold key, by which other clients see that the reader lives; the tombstone
     'server: HDEL': 1,
-    'server: DEL': 2,
-    'server: ZREVRANGE': 1,
+    'server: HLEN': 1, // was it the last holder
+    'server: DEL': 1, // the mode, which is left, and the hold key
     'server: PUBLISH': 1,
     'bytes written': 680,
     'bytes read': 36,
@@ -91,16 +87,13 @@ export const CYCLES = {
   },
   'a write lock': {
     'server: EVALSHA': 2,
-    'server: EXISTS': 2,
-    'server: HEXISTS': 1,
-    'server: HGET': 1,
-    'server: HSET': 1,
+    'server: EXISTS': 1, // is it free, no writer preferred, this owner not ended
+    'server: HSET': 1, // mode and writer
     'server: PEXPIRE': 1,
     'server: HDEL': 1,
-    'server: HLEN': 1,
-    'server: DEL': 1,
-    'server: ZREM': 2,
-    'server: SET': 1,
+    'server: HLEN': 1, // does its owner also read
+    'server: DEL': 1, // the mode, which is left
+    'server: SET': 1, // tombstone
     'server: PUBLISH': 1,
     'bytes written': 595,
     'bytes read': 36,

@@ -5,14 +5,17 @@
 import { describe, expect, it } from 'vitest';
 import {
   fairLockReclaim,
+  fairLockRelease,
   fencedLockReclaim,
   lockEnd,
   lockReclaim,
   lockRelease,
   lockRenew,
   readWriteLockReadReclaim,
+  readWriteLockReadRelease,
   readWriteLockReadRenew,
   readWriteLockWriteReclaim,
+  readWriteLockWriteRelease,
   simpleLockEnd,
   simpleLockReclaim,
   simpleLockRelease,
@@ -195,6 +198,39 @@ const RELEASING: Pick<Confirming, 'title' | 'confirm'>[] = [
   {
     title: 'simple-lock/end',
     confirm: (driver, name) => simpleLockEnd.run(driver, keys(name), { ...RELEASE, rememberMs: 1_000 }),
+  },
+  {
+    title: 'fair-lock/release',
+    confirm: (driver, name) =>
+      fairLockRelease.run(
+        driver,
+        {
+          lock: name,
+          ended: keys(name).ended,
+          queue: `{${name}}:queue`,
+          timeouts: `{${name}}:timeouts`,
+          seen: `{${name}}:seen`,
+        },
+        { ...RELEASE, silentMs: 1_000, rememberMs: 1_000 },
+      ),
+  },
+  {
+    title: 'read-write-lock/read-release',
+    confirm: (driver, name) =>
+      readWriteLockReadRelease.run(
+        driver,
+        { lock: name, ended: keys(name).ended, holds: [`{${name}}:hold`] },
+        { ...RELEASE, rememberMs: 1_000 },
+      ),
+  },
+  {
+    title: 'read-write-lock/write-release',
+    confirm: (driver, name) =>
+      readWriteLockWriteRelease.run(
+        driver,
+        { lock: name, ended: keys(name).ended, waiting: `{${name}}:waiting` },
+        { ...RELEASE, rememberMs: 1_000 },
+      ),
   },
 ];
 
