@@ -1,8 +1,8 @@
 --- Ends the owner's hold or its place in the queue for good, and wakes the head of the queue.
 ---
 --- A tombstone keeps the outcome for a while: a repeat gets the same answer, and an acquisition of this owner that was
---- sent before but arrives later gets neither the lock nor a place. An owner without a hold releases nothing. DEL and
---- LREM come first because they work without free memory.
+--- sent before but arrives later gets neither the lock nor a place. An owner without a hold releases nothing. HDEL and
+--- LREM come first because they work without free memory. HDEL removes the whole lock, which has no other field.
 ---
 --- @key lock        hash    owner -> hold count; its TTL is the lease
 --- @key queue       list    the waiters in order of arrival
@@ -17,12 +17,16 @@
 --- @returns { 'released', announced } | { 'left', announced } | { 'lost' }
 --- @include lib/now
 --- @include lib/fair-queue
-if redis.pcall('HEXISTS', lock, owner) == 1 then
-  redis.call('DEL', lock)
+--- @include lib/in-charge
+if redis.pcall('HDEL', lock, owner) == 1 then
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  if redis.call('EXISTS', queue) == 0 then
+    return { 'released', 1 }
+  end
   local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
   return { 'released', callHead(head, publish, channel) }
 end
+assertInCharge(lock)
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }
 end

@@ -10,6 +10,11 @@
 --- @include lib/fair-place
 --- @include lib/first-lease
 local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, isKeptOut)
+  if not isKeptOut and redis.call('EXISTS', lock, ended, queue, timeouts, seen) == 0 then
+    redis.call('HSET', lock, owner, 1)
+    firstLease(lock, leaseMs)
+    return { 'held' }
+  end
   if redis.call('HEXISTS', lock, owner) == 1 then
     if not isKeptOut then
       raiseLease(lock, leaseMs)

@@ -178,6 +178,11 @@ end
 `;
 
 const fairTurn = `local function takeTurn(lock, queue, timeouts, seen, ended, owner, leaseMs, waitMs, silentMs, publish, channel, isKeptOut)
+  if not isKeptOut and redis.call('EXISTS', lock, ended, queue, timeouts, seen) == 0 then
+    redis.call('HSET', lock, owner, 1)
+    firstLease(lock, leaseMs)
+    return { 'held' }
+  end
   if redis.call('HEXISTS', lock, owner) == 1 then
     if not isKeptOut then
       raiseLease(lock, leaseMs)
@@ -793,7 +798,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '944e9be440fa0e0aebd58d10086c17f7c29408af',
+  sha1: '46c2e0bc9527021733978c2dde9149e25fa04dba',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -851,7 +856,7 @@ export const fairLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fair-lock/guarded-acquire',
-  sha1: 'c29ba1509ff7365cbd6c73b14a8c0d2c67c87cd3',
+  sha1: '353c623112610ffbdc2717868901d77843129e30',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -910,7 +915,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: 'f34d5813bdc4afe8b456f5a2af0f5a9cc69489a6',
+  sha1: '196aed30f10249a8fae7e64b1e5bf9388c9de0c0',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -918,14 +923,17 @@ export const fairLockRelease = defineScript<
     left: [['announced', 'integer']],
     lost: [],
   },
-  source: now + announce + fairQueue + `local lock, queue, timeouts, seen, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+  source: now + announce + fairQueue + inCharge + `local lock, queue, timeouts, seen, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner, silentMs, publish, channel, rememberMs = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-if redis.pcall('HEXISTS', lock, owner) == 1 then
-  redis.call('DEL', lock)
+if redis.pcall('HDEL', lock, owner) == 1 then
   redis.pcall('SET', ended, 'released', 'PX', rememberMs)
+  if redis.call('EXISTS', queue) == 0 then
+    return { 'released', 1 }
+  end
   local head = sweepQueue(queue, timeouts, seen, false, nowMs(), silentMs)
   return { 'released', callHead(head, publish, channel) }
 end
+assertInCharge(lock)
 if redis.call('GET', ended) == 'released' then
   return { 'released', 1 }
 end

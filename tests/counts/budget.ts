@@ -54,19 +54,11 @@ export const CYCLES = {
   // No PUBLISH: only the head of the queue is woken, and there is none.
   'a fair lock': {
     'server: EVALSHA': 2,
-    'server: TIME': 2,
-    'server: LINDEX': 2,
-    'server: LPOS': 1,
-    'server: EXISTS': 1,
-    'server: HEXISTS': 2,
-    'server: HGET': 3,
+    'server: EXISTS': 2, // is it free, nobody waiting, this owner not ended; and at the end: is there a queue
     'server: HSET': 1,
     'server: PEXPIRE': 1,
-    'server: PTTL': 1,
     'server: HDEL': 1,
-    'server: ZREM': 1,
-    'server: SET': 1,
-    'server: DEL': 1,
+    'server: SET': 1, // tombstone: bars late copies of this owner's commands
     'bytes written': 789,
     'bytes read': 36,
     promises: 20,
