@@ -14,7 +14,7 @@
 ---   return reply
 ---
 --- Remember refusals too if a late copy could find what the first run did not: a reply is final only if every reply is.
---- Numbers are recalled as decimal text, which scripts may send as well.
+--- The words of a reply have no spaces. Numbers are recalled as decimal text, which scripts may send as well.
 ---
 --- @include lib/full-memory
 local function recall(answer)
@@ -22,15 +22,19 @@ local function recall(answer)
   if not text then
     return nil
   end
-  return cjson.decode(text)
+  local reply = {}
+  for word in string.gmatch(text, '%S+') do
+    reply[#reply + 1] = word
+  end
+  return reply
 end
 
 local function remember(answer, rememberMs, reply)
-  local words = {}
-  for i, word in ipairs(reply) do
-    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  local text = reply[1]
+  for i = 2, #reply do
+    local word = reply[i]
+    text = text .. ' ' .. (type(word) == 'number' and string.format('%.0f', word) or word)
   end
-  local text = cjson.encode(words)
   if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
     ignoreFullMemory(answer)
     redis.pcall('SET', answer, text, 'PX', rememberMs)

@@ -10,17 +10,13 @@
 --- @arg shortMs     ms  how long to remember that there were too few
 --- @returns { 'taken' } | { 'short', left } | { 'missing' } | { 'undone' }
 --- @include lib/remember
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
-if before and before[1] == 'undone' then
-  return { 'undone' }
-end
 if before then
   if before[1] == 'taken' then
     -- Written again, because on newer servers WAIT covers only the writes of the connection that sends it.
     redis.call('PEXPIRE', answer, takenMs)
+  elseif before[1] == 'undone' then
+    return { 'undone' }
   end
   return before
 end
@@ -29,15 +25,14 @@ local left = tonumber(value or '0')
 if not left then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
-local reply = { 'short', left }
-if not value then
-  reply = { 'missing' }
-end
-local rememberMs = shortMs
 if left >= count then
   redis.call('DECRBY', permits, count)
-  reply = { 'taken' }
-  rememberMs = takenMs
+  remember(answer, takenMs, { 'taken' })
+  return { 'taken' }
 end
-remember(answer, rememberMs, reply)
+local reply = { 'missing' }
+if value then
+  reply = { 'short', left }
+end
+remember(answer, shortMs, reply)
 return reply

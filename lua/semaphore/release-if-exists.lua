@@ -8,19 +8,14 @@
 --- @arg rememberMs  ms
 --- @returns { 'released', announced } | { 'missing' }
 --- @include lib/remember
---- @include lib/full-memory
 --- @include lib/permits
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 if before then
   return before
 end
-ignoreFullMemory(answer)
 local reply = { 'missing' }
 if redis.call('EXISTS', permits) == 1 then
-  reply = { 'released', addPermits(permits, count, publish, channel) }
+  reply = { 'released', returnPermits(permits, count, publish, channel, answer) }
 end
 remember(answer, rememberMs, reply)
 return reply

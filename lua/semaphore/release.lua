@@ -8,16 +8,11 @@
 --- @arg rememberMs  ms
 --- @returns { 'released', announced }
 --- @include lib/remember
---- @include lib/full-memory
 --- @include lib/permits
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 if before then
   return before
 end
-ignoreFullMemory(answer)
-local reply = { 'released', addPermits(permits, count, publish, channel) }
+local reply = { 'released', returnPermits(permits, count, publish, channel, answer) }
 remember(answer, rememberMs, reply)
 return reply

@@ -10,9 +10,6 @@
 --- @returns { 'set', announced } | { 'kept' }
 --- @include lib/remember
 --- @include lib/announce
-if count < 0 or ttlMs < 0 then
-  return redis.error_reply('ERR permits and their time must not be negative')
-end
 local before = recall(answer)
 if before then
   return before

@@ -13,9 +13,6 @@
 --- @include lib/remember
 --- @include lib/full-memory
 --- @include lib/permits
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 ignoreFullMemory(answer)
 local reply = { 'barred' }

@@ -332,12 +332,23 @@ const now = `local function nowMs()
 end
 `;
 
-const permits = `local function addPermits(permits, count, publish, channel)
-  local total = redis.call('INCRBY', permits, count)
-  if count > 0 and total > 0 then
+const permits = `local function announcePermits(total, publish, channel)
+  if total > 0 then
     return announce(publish, channel, string.format('%.0f', total))
   end
   return 1
+end
+local function addPermits(permits, count, publish, channel)
+  local total = redis.call('INCRBY', permits, count)
+  return count > 0 and announcePermits(total, publish, channel) or 1
+end
+local function returnPermits(permits, count, publish, channel, answer)
+  local total = redis.pcall('INCRBY', permits, count)
+  if type(total) ~= 'number' then
+    ignoreFullMemory(answer)
+    total = redis.call('INCRBY', permits, count)
+  end
+  return announcePermits(total, publish, channel)
 end
 `;
 
@@ -540,14 +551,18 @@ const remember = `local function recall(answer)
   if not text then
     return nil
   end
-  return cjson.decode(text)
+  local reply = {}
+  for word in string.gmatch(text, '%S+') do
+    reply[#reply + 1] = word
+  end
+  return reply
 end
 local function remember(answer, rememberMs, reply)
-  local words = {}
-  for i, word in ipairs(reply) do
-    words[i] = type(word) == 'number' and string.format('%.0f', word) or word
+  local text = reply[1]
+  for i = 2, #reply do
+    local word = reply[i]
+    text = text .. ' ' .. (type(word) == 'number' and string.format('%.0f', word) or word)
   end
-  local text = cjson.encode(words)
   if redis.pcall('SET', answer, text, 'PX', rememberMs).err then
     ignoreFullMemory(answer)
     redis.pcall('SET', answer, text, 'PX', rememberMs)
@@ -666,7 +681,7 @@ export const countDownLatchCountDown = defineScript<
   | { status: 'open' }
 >({
   name: 'count-down-latch/count-down',
-  sha1: '1e68467f1b5b42c13966236e9cd2f1472e635cf4',
+  sha1: '72bcbe253ba98a2efaf900563b6418325b0b01e4',
   keys: [['latch', 'string'], ['answer', 'string']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -708,7 +723,7 @@ export const countDownLatchDelete = defineScript<
   | { status: 'missing' }
 >({
   name: 'count-down-latch/delete',
-  sha1: '73a6e01c8e3e8e7a5b103ee0fa4fc448476b87a4',
+  sha1: '4dd288e128afaee115c4f4c33d9b1219050ae287',
   keys: [['latch', 'string'], ['answer', 'string']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -758,7 +773,7 @@ export const countDownLatchTrySetCount = defineScript<
   | { status: 'kept' }
 >({
   name: 'count-down-latch/try-set-count',
-  sha1: 'd83e3012cae869930571e6fb1e2395246ba978e3',
+  sha1: '17f0bd711d105adcb9ef0427af43d457663e1a7e',
   keys: [['latch', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -822,7 +837,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'fair-lock/force-release',
-  sha1: '75e3a2e9809f5dd285ab23e5184bc0cf48beda87',
+  sha1: 'd9d4e4c933d3481df49dad91fb51e7ea6404e38a',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['answer', 'string']],
   args: [['holder', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -1383,14 +1398,14 @@ export const inspectPermits = defineScript<
   | { status: 'missing' }
 >({
   name: 'inspect/permits',
-  sha1: 'a80b5bea3853278e8307839a3fa35c9f0b6b2de7',
+  sha1: '1749569e799deeae941ec70a63f7a019bdb2a124',
   keys: [['permits', 'string'], ['ends', 'zset']],
   args: [],
   replies: {
     permits: [['free', 'integer'], ['taken', 'integer'], ['list', 'string...']],
     missing: [],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local permits, ends = KEYS[1], KEYS[2]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, ends = KEYS[1], KEYS[2]
 local MOST_PERMITS = 1000
 local free = freePermits(permits)
 if redis.call('EXISTS', permits) == 0 or not free then
@@ -1693,7 +1708,7 @@ export const lockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'lock/force-release',
-  sha1: '6758cbf39a716ce4ac1228550bd9e270ed82a53a',
+  sha1: 'ca6753b19212f49f844f7a3d2db8229350d21eb5',
   keys: [['lock', 'hash'], ['answer', 'string']],
   args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -1881,7 +1896,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: 'a78f0903fef698663216a7a1e0e298f655d97770',
+  sha1: 'de04cd900465bf37bcab5ed63e70ade64e77fb8d',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string...']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
   replies: {
@@ -1890,7 +1905,7 @@ export const permitSemaphoreAcquire = defineScript<
     missing: [],
     ended: [],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
 local ended = {}
 for i = 3, #KEYS do ended[i - 2] = KEYS[i] end
 local leaseMs, publish, channel = tonumber(ARGV[1]), ARGV[2], ARGV[3]
@@ -1969,14 +1984,14 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '456feeb1dd5a30508e7ac20dd00ac62e9d09e5c6',
+  sha1: '39518ef329f5098da1acde054ec6b5f92c839d2b',
   keys: [['permits', 'string'], ['timeouts', 'zset']],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
     permits: [['free', 'integer'], ['taken', 'integer']],
     missing: [['taken', 'integer']],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
 local publish, channel = ARGV[1], ARGV[2]
 if not freePermits(permits) then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
@@ -1999,7 +2014,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: 'ecc23c985bd4c65fdf278710f9b6569e3881f4dd',
+  sha1: '067f35415953044bbb432dcdad84aca07ffe7596',
   keys: [['permits', 'string'], ['timeouts', 'zset']],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
@@ -2007,7 +2022,7 @@ export const permitSemaphoreGetLease = defineScript<
     permanent: [],
     missing: [],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
 local publish, channel, id = ARGV[1], ARGV[2], ARGV[3]
 if not freePermits(permits) then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
@@ -2034,7 +2049,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: '13ad111faf048ce130845c34c79493e23a1bc572',
+  sha1: 'f4f42f05733c6ea95c1e2b24a605bbb85561b8c1',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string']],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
@@ -2042,7 +2057,7 @@ export const permitSemaphoreRelease = defineScript<
     expired: [['announced', 'integer']],
     missing: [],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts, ended = KEYS[1], KEYS[2], KEYS[3]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts, ended = KEYS[1], KEYS[2], KEYS[3]
 local request, publish, channel, rememberMs, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not freePermits(permits) then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
@@ -2074,7 +2089,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: '25a8e0e51fe8db5b9efd0cacc4878ec4dd8f4855',
+  sha1: '8f94f1f05d88a800b21621296bed83960ee1db18',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['tombstoneMs', 'integer'], ['ids', 'bytes...']],
   replies: {
@@ -2130,13 +2145,13 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: '2a90652e69d8b9dfe3a6b881cb3cfe405557a943',
+  sha1: '6744fe569865a82dd559aa5a1cbbb2a27965902e',
   keys: [['timeouts', 'zset...']],
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
   replies: {
     renewed: [['held', 'integer...']],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local timeouts = {}
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local timeouts = {}
 for i = 1, #KEYS do timeouts[i] = KEYS[i] end
 local leaseMs = tonumber(ARGV[1])
 local ids = {}
@@ -2170,7 +2185,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: 'b6892d1295ec568474e8db65f140733b320839e3',
+  sha1: '3501675844d43e9894c53c112ad331cacc946725',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -2213,14 +2228,14 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: 'd95704420884f83755837f01aa6180ad61480466',
+  sha1: 'd39aa7b663a68c8cbc8037a892a362af4e599c15',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['ids', 'bytes...']],
   replies: {
     returned: [['announced', 'integer']],
     barred: [],
   },
-  source: now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
 local ended = {}
 for i = 3, #KEYS do ended[i - 2] = KEYS[i] end
 local publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3]
@@ -2252,7 +2267,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: 'b0d827c5d70aeab6a3386e9c48d647545e3ac126',
+  sha1: '72d00a2a885724224188f8e0d5f3d70e41819f35',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
@@ -2413,7 +2428,7 @@ export const rateLimiterRelease = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/release',
-  sha1: '6047f59a39eaa186feabb08ef8e7bc8730f85f39',
+  sha1: '5d58630f15421a01133f41569b181ce8fb0133d8',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2451,7 +2466,7 @@ export const rateLimiterSetRate = defineScript<
   | { status: 'set' }
 >({
   name: 'rate-limiter/set-rate',
-  sha1: '538d14d37b5f8ee1838d0fe9a37c966382c359de',
+  sha1: '8fd69c11a3a725cdcc4af1a1df20681b4cfe2ed9',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2486,7 +2501,7 @@ export const rateLimiterTrySetRate = defineScript<
   | { status: 'kept' }
 >({
   name: 'rate-limiter/try-set-rate',
-  sha1: '537003e43099b0c1dc7dcd02ba5b1d6f41b66b04',
+  sha1: '650ff0aa518fd21e204371ba2b3ca98a410d8de9',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2595,7 +2610,7 @@ export const readWriteLockForceRelease = defineScript<
   | { status: 'ended'; announced: number; readers: string[] }
 >({
   name: 'read-write-lock/force-release',
-  sha1: '4444f338a18c4cd5f7915b31b00963e06d9e6792',
+  sha1: 'e351419cb1a5435dd6a55a5fe0427ea88fdc7b20',
   keys: [['lock', 'hash'], ['answer', 'string']],
   args: [['mode', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['holders', 'string...']],
   replies: {
@@ -3380,7 +3395,7 @@ export const semaphoreAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'semaphore/acquire',
-  sha1: '0ca3fde431b6c97ffd68ca1a561ed3e876f2aaca',
+  sha1: '69779e11c91069f94f8460e14052cb2126d4be87',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['takenMs', 'ms'], ['shortMs', 'ms']],
   replies: {
@@ -3391,16 +3406,12 @@ export const semaphoreAcquire = defineScript<
   },
   source: fullMemory + remember + `local permits, answer = KEYS[1], KEYS[2]
 local count, takenMs, shortMs = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
-if before and before[1] == 'undone' then
-  return { 'undone' }
-end
 if before then
   if before[1] == 'taken' then
     redis.call('PEXPIRE', answer, takenMs)
+  elseif before[1] == 'undone' then
+    return { 'undone' }
   end
   return before
 end
@@ -3409,17 +3420,16 @@ local left = tonumber(value or '0')
 if not left then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
-local reply = { 'short', left }
-if not value then
-  reply = { 'missing' }
-end
-local rememberMs = shortMs
 if left >= count then
   redis.call('DECRBY', permits, count)
-  reply = { 'taken' }
-  rememberMs = takenMs
+  remember(answer, takenMs, { 'taken' })
+  return { 'taken' }
 end
-remember(answer, rememberMs, reply)
+local reply = { 'missing' }
+if value then
+  reply = { 'short', left }
+end
+remember(answer, shortMs, reply)
 return reply
 `,
 });
@@ -3431,7 +3441,7 @@ export const semaphoreAddPermits = defineScript<
   | { status: 'added'; announced: number }
 >({
   name: 'semaphore/add-permits',
-  sha1: '6950ef1427237a99613586675930eb80aaa9c67b',
+  sha1: '000cf7fcddb756023a80e8c5ca02ece3b472e9e9',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3474,7 +3484,7 @@ export const semaphoreDrainPermits = defineScript<
   | { status: 'drained'; count: number }
 >({
   name: 'semaphore/drain-permits',
-  sha1: 'a1409a6ccb744a5e768b8a39152aa2a5a453ba54',
+  sha1: 'b09e531e767ac95107a8ed01271b5cb11f91aa61',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['rememberMs', 'ms']],
   replies: {
@@ -3503,7 +3513,7 @@ export const semaphoreRelease = defineScript<
   | { status: 'released'; announced: number }
 >({
   name: 'semaphore/release',
-  sha1: '0f1df71a2e09cd6fa5f8908045c216006206a060',
+  sha1: '307e4f2dd8e2d2aa25a1dff6043c9b0232e5251b',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3511,15 +3521,11 @@ export const semaphoreRelease = defineScript<
   },
   source: fullMemory + remember + announce + permits + `local permits, answer = KEYS[1], KEYS[2]
 local count, publish, channel, rememberMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 if before then
   return before
 end
-ignoreFullMemory(answer)
-local reply = { 'released', addPermits(permits, count, publish, channel) }
+local reply = { 'released', returnPermits(permits, count, publish, channel, answer) }
 remember(answer, rememberMs, reply)
 return reply
 `,
@@ -3533,7 +3539,7 @@ export const semaphoreReleaseIfExists = defineScript<
   | { status: 'missing' }
 >({
   name: 'semaphore/release-if-exists',
-  sha1: 'e9003516886d49c64311d8a3409a5bf31a7110bb',
+  sha1: '54c937c3dbe6f9969db6bd2f3414c73809fac751',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3542,17 +3548,13 @@ export const semaphoreReleaseIfExists = defineScript<
   },
   source: fullMemory + remember + announce + permits + `local permits, answer = KEYS[1], KEYS[2]
 local count, publish, channel, rememberMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 if before then
   return before
 end
-ignoreFullMemory(answer)
 local reply = { 'missing' }
 if redis.call('EXISTS', permits) == 1 then
-  reply = { 'released', addPermits(permits, count, publish, channel) }
+  reply = { 'released', returnPermits(permits, count, publish, channel, answer) }
 end
 remember(answer, rememberMs, reply)
 return reply
@@ -3567,7 +3569,7 @@ export const semaphoreTrySetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'semaphore/try-set-permits',
-  sha1: 'c66da45d164b3c6e3491e5b5f844c663b13a3988',
+  sha1: '5fd9f932759a95b1fec8c75e3dbdedfa2ef2e203',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['ttlMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3576,9 +3578,6 @@ export const semaphoreTrySetPermits = defineScript<
   },
   source: fullMemory + remember + announce + `local permits, answer = KEYS[1], KEYS[2]
 local count, ttlMs, publish, channel, rememberMs = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-if count < 0 or ttlMs < 0 then
-  return redis.error_reply('ERR permits and their time must not be negative')
-end
 local before = recall(answer)
 if before then
   return before
@@ -3608,7 +3607,7 @@ export const semaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'semaphore/undo',
-  sha1: 'ae21f2711c3dd11f858959e034b1b8ff7dd0d07d',
+  sha1: 'cd7daea3f4ba0b81073753bf55f5417c13cfe97b',
   keys: [['permits', 'string'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -3617,9 +3616,6 @@ export const semaphoreUndo = defineScript<
   },
   source: fullMemory + remember + announce + permits + `local permits, answer = KEYS[1], KEYS[2]
 local count, publish, channel, rememberMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 ignoreFullMemory(answer)
 local reply = { 'barred' }
@@ -3775,7 +3771,7 @@ export const simpleLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'simple-lock/force-release',
-  sha1: '30e19f6538e9009ec5eed3178a7392e764c72e9a',
+  sha1: '49268df01c29a3c68c74b0bfe64d714e171f28ee',
   keys: [['lock', 'string'], ['answer', 'string']],
   args: [['holder', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {

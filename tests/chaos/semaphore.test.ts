@@ -56,7 +56,7 @@ async function freeOn(server: TestServer, name: string): Promise<number> {
   return Number(await server.command('GET', name));
 }
 
-const UNDONE = '["undone"]';
+const UNDONE = 'undone';
 
 describeWithProcess('semaphore: the reply is lost after execution', () => {
   describe.each(EACH_WAY)('with %s', (way) => {

@@ -118,11 +118,10 @@ export const CYCLES = {
   },
   'a semaphore': {
     'server: EVALSHA': 2,
-    'server: GET': 3,
+    'server: GET': 3, // was this request answered before, twice; how many permits are free
     'server: DECRBY': 1,
     'server: INCRBY': 1,
-    'server: SET': 2,
-    'server: DEL': 1,
+    'server: SET': 2, // remembers the answer of each request, so that a copy counts once
     'server: PUBLISH': 1,
     'bytes written': 456,
     'bytes read': 37,

@@ -103,13 +103,6 @@ describe('semaphore/try-set-permits', () => {
     expect(await trySet(name, 'c:2', 3)).toEqual({ status: 'kept' });
     expect(await bench.exists(name)).toBe(false);
   });
-
-  it('refuses negative numbers before it writes', async () => {
-    const name = newName();
-    await expect(trySet(name, 'c:1', -1)).rejects.toThrow('negative');
-    await expect(trySet(name, 'c:1', 1, -1)).rejects.toThrow('negative');
-    expect(await bench.exists(name)).toBe(false);
-  });
 });
 
 describe('semaphore/acquire', () => {
@@ -171,7 +164,6 @@ describe('semaphore/acquire', () => {
     await bench.command('RPUSH', list, 'data');
     await expect(acquire(text, 'c:1')).rejects.toThrow('not a number of permits');
     await expect(acquire(list, 'c:1')).rejects.toThrow('WRONGTYPE');
-    await expect(acquire(text, 'c:1', 0)).rejects.toThrow('positive');
     expect(await stored(text)).toBe('data');
   });
 });
@@ -226,7 +218,6 @@ describe('semaphore/undo', () => {
     await acquire(name, 'c:1');
     await undo(name, 'c:2');
     expect(await stored(name)).toBe('4');
-    await expect(undo(name, 'c:1', 0)).rejects.toThrow('positive');
   });
 });
 
@@ -270,11 +261,10 @@ describe('semaphore/release', () => {
     expect(await heard()).toEqual(['1']);
   });
 
-  it('does not change a key that is not a number of permits, and refuses invalid numbers', async () => {
+  it('does not change a key that is not a number of permits', async () => {
     const name = newName();
     await bench.command('SET', name, 'data');
     await expect(release(name, 'c:1')).rejects.toThrow('not an integer');
-    await expect(release(name, 'c:2', 0)).rejects.toThrow('positive');
     expect(await stored(name)).toBe('data');
     expect(await bench.exists(answerOf(name, 'c:1'))).toBe(false);
   });
@@ -298,7 +288,6 @@ describe('semaphore/release-if-exists', () => {
     await bench.command('SET', name, '1');
     expect(await releaseIfExists(name, 'c:1')).toEqual({ status: 'missing' });
     expect(await stored(name)).toBe('1');
-    await expect(releaseIfExists(name, 'c:2', -1)).rejects.toThrow('positive');
   });
 });
 
