@@ -11,9 +11,10 @@ local PERMANENT = 922337203685477
 -- As many results as are safe to unpack: the stack takes about 8000.
 local CHUNK = 1000
 
--- The number of free permits; a missing key has none. Nil if INCRBY would refuse the value: found before any change.
+-- The number of free permits; false without a semaphore. Nil if INCRBY would refuse the value: found before any change.
 local function freePermits(permits)
-  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+  local value = redis.call('GET', permits)
+  return value and tonumber(string.match(value, '^%-?%d+$'))
 end
 
 local function endOf(now, leaseMs)
@@ -25,6 +26,11 @@ end
 
 local function endsAt(timeouts, id)
   return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+
+-- When the first taken permit comes back; nil when none is taken.
+local function firstEnd(timeouts)
+  return tonumber(redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')[2])
 end
 
 -- To be called after the ids are removed from the set. A semaphore that is gone is not created again.

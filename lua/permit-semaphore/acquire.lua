@@ -13,42 +13,21 @@
 --- @args ids        bytes
 --- @returns { 'taken' } | { 'short', remainingMs } | { 'missing' } | { 'ended' }
 --- @include lib/expiring-permits
-if leaseMs < 1 and leaseMs ~= -1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
-if #ids == 0 or #ids ~= #ended then
-  return redis.error_reply('ERR every permit needs an id and a key for its end')
-end
-for _, id in ipairs(ids) do
-  if #id ~= 16 then
-    return redis.error_reply('ERR the id of a permit has 16 bytes')
-  end
-end
-if not freePermits(permits) then
+--- @include lib/renew-taken
+local free = freePermits(permits)
+if free == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local now = nowMs()
-reclaim(permits, timeouts, now, publish, channel)
-
 local score = endOf(now, leaseMs)
-local isTaken = false
-for _, id in ipairs(ids) do
-  local present = endsAt(timeouts, id)
-  isTaken = isTaken or present ~= nil
-  -- A permanent permit that has an expiry now got it later, by a change of its lease.
-  if present and present < score and leaseMs ~= -1 then
-    redis.call('ZADD', timeouts, string.format('%.0f', score), id)
-  end
+local first = firstEnd(timeouts)
+if first and first <= now then
+  reclaim(permits, timeouts, now, publish, channel)
+  free = freePermits(permits)
+  first = firstEnd(timeouts)
 end
-if isTaken then
-  -- Written again, because on newer servers WAIT covers only the writes of the connection that sends it.
-  local ttlMs = redis.call('PTTL', timeouts)
-  if ttlMs >= 0 then
-    redis.call('PEXPIRE', timeouts, math.max(ttlMs, 1))
-  else
-    redis.call('PEXPIRE', timeouts, 60000)
-    redis.call('PERSIST', timeouts)
-  end
+
+if first and renewTaken(timeouts, ids, leaseMs, score) then
   return { 'taken' }
 end
 for _, key in ipairs(ended) do
@@ -56,27 +35,25 @@ for _, key in ipairs(ended) do
     return { 'ended' }
   end
 end
-
-if freePermits(permits) < #ids then
-  if redis.call('EXISTS', permits) == 0 then
-    return { 'missing' }
-  end
-  local first = redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')
-  local comesBackAt = tonumber(first[2]) or PERMANENT
-  if comesBackAt >= PERMANENT then
+if not free then
+  return { 'missing' }
+end
+if free < #ids then
+  if not first or first >= PERMANENT then
     return { 'short', -1 }
   end
-  return { 'short', string.format('%.0f', math.max(0, comesBackAt - now)) }
+  return { 'short', string.format('%.0f', math.max(0, first - now)) }
 end
 redis.call('DECRBY', permits, #ids)
+local ends = string.format('%.0f', score)
 for _, id in ipairs(ids) do
-  redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+  redis.call('ZADD', timeouts, ends, id)
 end
 -- Both keys expire together, or the taken permits would be lost to a semaphore that stays.
 local ttlMs = redis.call('PTTL', permits)
 if ttlMs >= 0 then
   redis.call('PEXPIRE', timeouts, ttlMs)
-else
+elseif first then
   redis.call('PERSIST', timeouts)
 end
 return { 'taken' }

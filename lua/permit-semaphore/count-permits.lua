@@ -6,7 +6,7 @@
 --- @arg channel     string
 --- @returns { 'permits', free, taken } | { 'missing', taken }
 --- @include lib/expiring-permits
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 reclaim(permits, timeouts, nowMs(), publish, channel)

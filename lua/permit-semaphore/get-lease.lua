@@ -7,7 +7,7 @@
 --- @arg id          bytes
 --- @returns { 'leased', remainingMs } | { 'permanent' } | { 'missing' }
 --- @include lib/expiring-permits
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local now = nowMs()

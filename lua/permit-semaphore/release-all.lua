@@ -12,10 +12,7 @@
 --- @returns { 'released', count, announced } | { 'refused' }
 --- @include lib/remember
 --- @include lib/expiring-permits
-if #ids == 0 or #ids ~= #ended then
-  return redis.error_reply('ERR every permit needs an id and a key for its end')
-end
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local before = recall(answer)

@@ -14,7 +14,8 @@
 --- @arg id          bytes
 --- @returns { 'released', announced } | { 'expired', announced } | { 'missing' }
 --- @include lib/expiring-permits
-if not freePermits(permits) then
+local free = freePermits(permits)
+if free == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local present = endsAt(timeouts, id)
@@ -26,7 +27,7 @@ if not present then
   bar(ended, rememberMs)
   return { 'missing' }
 end
-local announced = giveBack(permits, 1, publish, channel)
+local announced = free and addPermits(permits, 1, publish, channel) or 1
 if present <= nowMs() then
   bar(ended, rememberMs)
   return { 'expired', announced }

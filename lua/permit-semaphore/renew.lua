@@ -7,22 +7,24 @@
 --- @args ids        bytes
 --- @returns { 'renewed', held: integer... }
 --- @include lib/expiring-permits
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
 local now = nowMs()
 local score = endOf(now, leaseMs)
+local ends = string.format('%.0f', score)
 local reply = { 'renewed' }
 for i, id in ipairs(ids) do
-  -- This write changes nothing: after it, a server that is out of memory accepts the next one.
-  local isOurs = type(redis.pcall('ZREM', timeouts[i], '')) == 'number'
-  local present = isOurs and endsAt(timeouts[i], id) or 0
+  -- Nil if it is not there, or the key is no semaphore's.
+  local present = tonumber(redis.pcall('ZSCORE', timeouts[i], id))
   reply[i + 1] = 0
-  if present > now then
-    reply[i + 1] = 1
-    if present < score then
-      redis.call('ZADD', timeouts[i], string.format('%.0f', score), id)
+  if present and present > now then
+    if present >= score or type(redis.pcall('ZADD', timeouts[i], ends, id)) ~= 'number' then
+      -- A write that changes nothing: a server that may not write must confirm nothing, and a server that is out of
+      -- memory accepts the next write.
+      redis.call('ZREM', timeouts[i], '')
+      if present < score then
+        redis.call('ZADD', timeouts[i], ends, id)
+      end
     end
+    reply[i + 1] = 1
   end
 end
 return reply

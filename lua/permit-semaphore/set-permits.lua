@@ -11,11 +11,8 @@
 --- @returns { 'set', announced } | { 'kept' }
 --- @include lib/remember
 --- @include lib/expiring-permits
-if count < 0 then
-  return redis.error_reply('ERR the number of permits must not be negative')
-end
 local free = freePermits(permits)
-if not free then
+if free == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local before = recall(answer)
@@ -23,9 +20,8 @@ if before then
   return before
 end
 local reply = { 'kept' }
-local isMissing = redis.call('EXISTS', permits) == 0
-local difference = isMissing and count or count - free - redis.call('ZCARD', timeouts)
-if isMissing or difference ~= 0 then
+local difference = free and count - free - redis.call('ZCARD', timeouts) or count
+if not free or difference ~= 0 then
   redis.call('INCRBY', permits, string.format('%.0f', difference))
   reply = { 'set', 1 }
   -- The message is the new total, as in Redisson, but never 0, which helps no waiter.

@@ -10,10 +10,7 @@
 --- @args ids        bytes
 --- @returns { 'returned', announced } | { 'barred' }
 --- @include lib/expiring-permits
-if #ids ~= #ended then
-  return redis.error_reply('ERR every permit needs an id and a key for its end')
-end
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local count = 0

@@ -11,10 +11,7 @@
 --- @returns { 'updated' } | { 'missing' }
 --- @include lib/remember
 --- @include lib/expiring-permits
-if leaseMs < 1 and leaseMs ~= -1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local before = recall(answer)

@@ -23,7 +23,8 @@ end
 const expiringPermits = `local PERMANENT = 922337203685477
 local CHUNK = 1000
 local function freePermits(permits)
-  return tonumber(string.match(redis.call('GET', permits) or '0', '^%-?%d+$'))
+  local value = redis.call('GET', permits)
+  return value and tonumber(string.match(value, '^%-?%d+$'))
 end
 local function endOf(now, leaseMs)
   if leaseMs == -1 then
@@ -33,6 +34,9 @@ local function endOf(now, leaseMs)
 end
 local function endsAt(timeouts, id)
   return tonumber(redis.call('ZSCORE', timeouts, id))
+end
+local function firstEnd(timeouts)
+  return tonumber(redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')[2])
 end
 local function giveBack(permits, count, publish, channel)
   if count == 0 or redis.call('EXISTS', permits) == 0 then
@@ -328,7 +332,7 @@ end
 
 const now = `local function nowMs()
   local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 `;
 
@@ -567,6 +571,29 @@ local function remember(answer, rememberMs, reply)
     ignoreFullMemory(answer)
     redis.pcall('SET', answer, text, 'PX', rememberMs)
   end
+end
+`;
+
+const renewTaken = `local function renewTaken(timeouts, ids, leaseMs, score)
+  local isTaken = false
+  for _, id in ipairs(ids) do
+    local present = endsAt(timeouts, id)
+    isTaken = isTaken or present ~= nil
+    if present and present < score and leaseMs ~= -1 then
+      redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+    end
+  end
+  if not isTaken then
+    return false
+  end
+  local ttlMs = redis.call('PTTL', timeouts)
+  if ttlMs >= 0 then
+    redis.call('PEXPIRE', timeouts, math.max(ttlMs, 1))
+  else
+    redis.call('PEXPIRE', timeouts, 60000)
+    redis.call('PERSIST', timeouts)
+  end
+  return true
 end
 `;
 
@@ -813,7 +840,7 @@ export const fairLockAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'fair-lock/acquire',
-  sha1: '46c2e0bc9527021733978c2dde9149e25fa04dba',
+  sha1: '86337e0e6eb0a9518b07c8013e43d54ae8b4eae7',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -837,7 +864,7 @@ export const fairLockForceRelease = defineScript<
   | { status: 'ended'; announced: number }
 >({
   name: 'fair-lock/force-release',
-  sha1: 'd9d4e4c933d3481df49dad91fb51e7ea6404e38a',
+  sha1: '1ef0ad106f724432a3e5e47c6ceb8954d623b9c0',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['answer', 'string']],
   args: [['holder', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -871,7 +898,7 @@ export const fairLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fair-lock/guarded-acquire',
-  sha1: '353c623112610ffbdc2717868901d77843129e30',
+  sha1: '4d1a7d797b8527d4c6ab19c3c1e6f7edea47891e',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -903,7 +930,7 @@ export const fairLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/reclaim',
-  sha1: 'ce6fc0e4ad12ab6ecdaac2858fa1af57e9fdbdd8',
+  sha1: '0374c54f068ede60a6bee726a8fe19f59eb3ddcc',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -930,7 +957,7 @@ export const fairLockRelease = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/release',
-  sha1: '196aed30f10249a8fae7e64b1e5bf9388c9de0c0',
+  sha1: '450c75c2e8ab01c90fb569a3c6ff896ce26c2301',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string']],
   args: [['owner', 'string'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -1029,7 +1056,7 @@ export const fencedLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fenced-lock/guarded-acquire',
-  sha1: 'ebc4590877f3bcd45bfe9afd9348505535e2dff8',
+  sha1: '77ea377fb9be9d9f30ce22de153f60e308733fbf',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
@@ -1106,7 +1133,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '5967ee38e3fefd8f0343718316f96be7b84ac537',
+  sha1: '8d68ba5791f6bb65d9f423f9563eb660db2af2fc',
   keys: [['lock', 'hash'], ['ended', 'string'], ['last', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1221,7 +1248,7 @@ export const guardCheck = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'guard/check',
-  sha1: 'c104dea237fcc1338197897d56dc93dc983fb9ee',
+  sha1: 'b5b363711bb8a120a9c220786babb9ea32eadea8',
   keys: [['guard', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1398,7 +1425,7 @@ export const inspectPermits = defineScript<
   | { status: 'missing' }
 >({
   name: 'inspect/permits',
-  sha1: '1749569e799deeae941ec70a63f7a019bdb2a124',
+  sha1: '0c9893fd09abb1fb411cfb6c81c7005892d3d466',
   keys: [['permits', 'string'], ['ends', 'zset']],
   args: [],
   replies: {
@@ -1463,7 +1490,7 @@ export const inspectServer = defineScript<
   | { status: 'server'; nowMs: number; info: string; refusal: string }
 >({
   name: 'inspect/server',
-  sha1: 'e3876a04c458119ac7dded9f9ebfc6cf7e94db6c',
+  sha1: 'f900619a2c7261733f60e53dbb65ff6501ff0fa9',
   keys: [['slot', 'any...']],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -1584,7 +1611,7 @@ export const lockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'lock/guarded-acquire',
-  sha1: 'e1aca77571030d060b44f7ff23059d82d0e8288f',
+  sha1: 'f0e8748eb69ef1ec620a67e3b89c26bff530ba24',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -1814,7 +1841,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: '0f80b21646da32ed86ab78f08a35b6f60ce0eb32',
+  sha1: '59b9f0d63ad0ff7edbddb88a71acc60432133a9e',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1896,7 +1923,7 @@ export const permitSemaphoreAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'permit-semaphore/acquire',
-  sha1: 'de04cd900465bf37bcab5ed63e70ade64e77fb8d',
+  sha1: '50664df958606106e8cb311f7c241b95b1986da2',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string...']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['ids', 'bytes...']],
   replies: {
@@ -1905,45 +1932,25 @@ export const permitSemaphoreAcquire = defineScript<
     missing: [],
     ended: [],
   },
-  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
+  source: now + announce + fullMemory + permits + raiseLease + expiringPermits + renewTaken + `local permits, timeouts = KEYS[1], KEYS[2]
 local ended = {}
 for i = 3, #KEYS do ended[i - 2] = KEYS[i] end
 local leaseMs, publish, channel = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local ids = {}
 for i = 4, #ARGV do ids[i - 3] = ARGV[i] end
-if leaseMs < 1 and leaseMs ~= -1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
-if #ids == 0 or #ids ~= #ended then
-  return redis.error_reply('ERR every permit needs an id and a key for its end')
-end
-for _, id in ipairs(ids) do
-  if #id ~= 16 then
-    return redis.error_reply('ERR the id of a permit has 16 bytes')
-  end
-end
-if not freePermits(permits) then
+local free = freePermits(permits)
+if free == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local now = nowMs()
-reclaim(permits, timeouts, now, publish, channel)
 local score = endOf(now, leaseMs)
-local isTaken = false
-for _, id in ipairs(ids) do
-  local present = endsAt(timeouts, id)
-  isTaken = isTaken or present ~= nil
-  if present and present < score and leaseMs ~= -1 then
-    redis.call('ZADD', timeouts, string.format('%.0f', score), id)
-  end
+local first = firstEnd(timeouts)
+if first and first <= now then
+  reclaim(permits, timeouts, now, publish, channel)
+  free = freePermits(permits)
+  first = firstEnd(timeouts)
 end
-if isTaken then
-  local ttlMs = redis.call('PTTL', timeouts)
-  if ttlMs >= 0 then
-    redis.call('PEXPIRE', timeouts, math.max(ttlMs, 1))
-  else
-    redis.call('PEXPIRE', timeouts, 60000)
-    redis.call('PERSIST', timeouts)
-  end
+if first and renewTaken(timeouts, ids, leaseMs, score) then
   return { 'taken' }
 end
 for _, key in ipairs(ended) do
@@ -1951,25 +1958,24 @@ for _, key in ipairs(ended) do
     return { 'ended' }
   end
 end
-if freePermits(permits) < #ids then
-  if redis.call('EXISTS', permits) == 0 then
-    return { 'missing' }
-  end
-  local first = redis.call('ZRANGE', timeouts, 0, 0, 'WITHSCORES')
-  local comesBackAt = tonumber(first[2]) or PERMANENT
-  if comesBackAt >= PERMANENT then
+if not free then
+  return { 'missing' }
+end
+if free < #ids then
+  if not first or first >= PERMANENT then
     return { 'short', -1 }
   end
-  return { 'short', string.format('%.0f', math.max(0, comesBackAt - now)) }
+  return { 'short', string.format('%.0f', math.max(0, first - now)) }
 end
 redis.call('DECRBY', permits, #ids)
+local ends = string.format('%.0f', score)
 for _, id in ipairs(ids) do
-  redis.call('ZADD', timeouts, string.format('%.0f', score), id)
+  redis.call('ZADD', timeouts, ends, id)
 end
 local ttlMs = redis.call('PTTL', permits)
 if ttlMs >= 0 then
   redis.call('PEXPIRE', timeouts, ttlMs)
-else
+elseif first then
   redis.call('PERSIST', timeouts)
 end
 return { 'taken' }
@@ -1984,7 +1990,7 @@ export const permitSemaphoreCountPermits = defineScript<
   | { status: 'missing'; taken: number }
 >({
   name: 'permit-semaphore/count-permits',
-  sha1: '39518ef329f5098da1acde054ec6b5f92c839d2b',
+  sha1: '3f0ebdf7a9d77ba174595cdad67103efda9602be',
   keys: [['permits', 'string'], ['timeouts', 'zset']],
   args: [['publish', 'string'], ['channel', 'string']],
   replies: {
@@ -1993,7 +1999,7 @@ export const permitSemaphoreCountPermits = defineScript<
   },
   source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
 local publish, channel = ARGV[1], ARGV[2]
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 reclaim(permits, timeouts, nowMs(), publish, channel)
@@ -2014,7 +2020,7 @@ export const permitSemaphoreGetLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/get-lease',
-  sha1: '067f35415953044bbb432dcdad84aca07ffe7596',
+  sha1: 'b792ff76a5341e2bd146ba59d6e7b74ba92f64a2',
   keys: [['permits', 'string'], ['timeouts', 'zset']],
   args: [['publish', 'string'], ['channel', 'string'], ['id', 'bytes']],
   replies: {
@@ -2024,7 +2030,7 @@ export const permitSemaphoreGetLease = defineScript<
   },
   source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts = KEYS[1], KEYS[2]
 local publish, channel, id = ARGV[1], ARGV[2], ARGV[3]
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local now = nowMs()
@@ -2049,7 +2055,7 @@ export const permitSemaphoreRelease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/release',
-  sha1: 'f4f42f05733c6ea95c1e2b24a605bbb85561b8c1',
+  sha1: '987316436e505441526202851452eda2c7f62580',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string']],
   args: [['request', 'string'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
@@ -2059,7 +2065,8 @@ export const permitSemaphoreRelease = defineScript<
   },
   source: now + announce + fullMemory + permits + raiseLease + expiringPermits + `local permits, timeouts, ended = KEYS[1], KEYS[2], KEYS[3]
 local request, publish, channel, rememberMs, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-if not freePermits(permits) then
+local free = freePermits(permits)
+if free == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local present = endsAt(timeouts, id)
@@ -2071,7 +2078,7 @@ if not present then
   bar(ended, rememberMs)
   return { 'missing' }
 end
-local announced = giveBack(permits, 1, publish, channel)
+local announced = free and addPermits(permits, 1, publish, channel) or 1
 if present <= nowMs() then
   bar(ended, rememberMs)
   return { 'expired', announced }
@@ -2089,7 +2096,7 @@ export const permitSemaphoreReleaseAll = defineScript<
   | { status: 'refused' }
 >({
   name: 'permit-semaphore/release-all',
-  sha1: '8f94f1f05d88a800b21621296bed83960ee1db18',
+  sha1: 'b3762f6348c835c951004f4ad07ea5276b745b37',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['tombstoneMs', 'integer'], ['ids', 'bytes...']],
   replies: {
@@ -2102,10 +2109,7 @@ for i = 4, #KEYS do ended[i - 3] = KEYS[i] end
 local publish, channel, rememberMs, tombstoneMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local ids = {}
 for i = 5, #ARGV do ids[i - 4] = ARGV[i] end
-if #ids == 0 or #ids ~= #ended then
-  return redis.error_reply('ERR every permit needs an id and a key for its end')
-end
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local before = recall(answer)
@@ -2145,7 +2149,7 @@ export const permitSemaphoreRenew = defineScript<
   | { status: 'renewed'; held: number[] }
 >({
   name: 'permit-semaphore/renew',
-  sha1: '6744fe569865a82dd559aa5a1cbbb2a27965902e',
+  sha1: 'f2ba6dfa702f543a6af783a19d6ace05b0c09a8d',
   keys: [['timeouts', 'zset...']],
   args: [['leaseMs', 'integer'], ['ids', 'bytes...']],
   replies: {
@@ -2156,21 +2160,21 @@ for i = 1, #KEYS do timeouts[i] = KEYS[i] end
 local leaseMs = tonumber(ARGV[1])
 local ids = {}
 for i = 2, #ARGV do ids[i - 1] = ARGV[i] end
-if leaseMs < 1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
 local now = nowMs()
 local score = endOf(now, leaseMs)
+local ends = string.format('%.0f', score)
 local reply = { 'renewed' }
 for i, id in ipairs(ids) do
-  local isOurs = type(redis.pcall('ZREM', timeouts[i], '')) == 'number'
-  local present = isOurs and endsAt(timeouts[i], id) or 0
+  local present = tonumber(redis.pcall('ZSCORE', timeouts[i], id))
   reply[i + 1] = 0
-  if present > now then
-    reply[i + 1] = 1
-    if present < score then
-      redis.call('ZADD', timeouts[i], string.format('%.0f', score), id)
+  if present and present > now then
+    if present >= score or type(redis.pcall('ZADD', timeouts[i], ends, id)) ~= 'number' then
+      redis.call('ZREM', timeouts[i], '')
+      if present < score then
+        redis.call('ZADD', timeouts[i], ends, id)
+      end
     end
+    reply[i + 1] = 1
   end
 end
 return reply
@@ -2185,7 +2189,7 @@ export const permitSemaphoreSetPermits = defineScript<
   | { status: 'kept' }
 >({
   name: 'permit-semaphore/set-permits',
-  sha1: '3501675844d43e9894c53c112ad331cacc946725',
+  sha1: '4ffb43c9f2341d0fd49d601d7f61b3304f304b54',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms']],
   replies: {
@@ -2194,11 +2198,8 @@ export const permitSemaphoreSetPermits = defineScript<
   },
   source: fullMemory + remember + now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts, answer = KEYS[1], KEYS[2], KEYS[3]
 local count, publish, channel, rememberMs = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-if count < 0 then
-  return redis.error_reply('ERR the number of permits must not be negative')
-end
 local free = freePermits(permits)
-if not free then
+if free == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local before = recall(answer)
@@ -2206,9 +2207,8 @@ if before then
   return before
 end
 local reply = { 'kept' }
-local isMissing = redis.call('EXISTS', permits) == 0
-local difference = isMissing and count or count - free - redis.call('ZCARD', timeouts)
-if isMissing or difference ~= 0 then
+local difference = free and count - free - redis.call('ZCARD', timeouts) or count
+if not free or difference ~= 0 then
   redis.call('INCRBY', permits, string.format('%.0f', difference))
   reply = { 'set', 1 }
   if count > 0 then
@@ -2228,7 +2228,7 @@ export const permitSemaphoreUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'permit-semaphore/undo',
-  sha1: 'd39aa7b663a68c8cbc8037a892a362af4e599c15',
+  sha1: 'ed7299958bbbca7a94b29e3d1e3e9a5c9104520c',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['ended', 'string...']],
   args: [['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['ids', 'bytes...']],
   replies: {
@@ -2241,10 +2241,7 @@ for i = 3, #KEYS do ended[i - 2] = KEYS[i] end
 local publish, channel, rememberMs = ARGV[1], ARGV[2], ARGV[3]
 local ids = {}
 for i = 4, #ARGV do ids[i - 3] = ARGV[i] end
-if #ids ~= #ended then
-  return redis.error_reply('ERR every permit needs an id and a key for its end')
-end
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local count = 0
@@ -2267,7 +2264,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   | { status: 'missing' }
 >({
   name: 'permit-semaphore/update-lease',
-  sha1: '72d00a2a885724224188f8e0d5f3d70e41819f35',
+  sha1: 'e3a3d8ad019b238a10e9766dcaae01c97a40a400',
   keys: [['permits', 'string'], ['timeouts', 'zset'], ['answer', 'string']],
   args: [['leaseMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['rememberMs', 'ms'], ['id', 'bytes']],
   replies: {
@@ -2276,10 +2273,7 @@ export const permitSemaphoreUpdateLease = defineScript<
   },
   source: fullMemory + remember + now + announce + permits + raiseLease + expiringPermits + `local permits, timeouts, answer = KEYS[1], KEYS[2], KEYS[3]
 local leaseMs, publish, channel, rememberMs, id = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-if leaseMs < 1 and leaseMs ~= -1 then
-  return redis.error_reply('ERR a lease must be positive')
-end
-if not freePermits(permits) then
+if freePermits(permits) == nil then
   return redis.error_reply('ERR the key holds something that is not a number of permits')
 end
 local before = recall(answer)
@@ -2309,7 +2303,7 @@ export const rateLimiterAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'rate-limiter/acquire',
-  sha1: '3933c0185ea627a7c942f869e1a08cd4d1a8a10c',
+  sha1: '9a87eb55e6587422373d6bf110c3dea7251be0af',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
@@ -2379,7 +2373,7 @@ export const rateLimiterAvailablePermits = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/available-permits',
-  sha1: '34a88f8e5718ba8dbe27262655713aabfcfd9da6',
+  sha1: '407adcf804c1203ff2f414667f0829da2b1dce0b',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset']],
   args: [],
   replies: {
@@ -2428,7 +2422,7 @@ export const rateLimiterRelease = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/release',
-  sha1: '5d58630f15421a01133f41569b181ce8fb0133d8',
+  sha1: 'c44da790abb77f47f05336fc33e1bd929687bc6f',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2466,7 +2460,7 @@ export const rateLimiterSetRate = defineScript<
   | { status: 'set' }
 >({
   name: 'rate-limiter/set-rate',
-  sha1: '8fd69c11a3a725cdcc4af1a1df20681b4cfe2ed9',
+  sha1: 'cdfedf74333f847484af79d5a34c8a6f49a5e0c5',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2501,7 +2495,7 @@ export const rateLimiterTrySetRate = defineScript<
   | { status: 'kept' }
 >({
   name: 'rate-limiter/try-set-rate',
-  sha1: '650ff0aa518fd21e204371ba2b3ca98a410d8de9',
+  sha1: '0a42ab7da0e3ec0b5327450ed7cbafa9b12f79b8',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2695,7 +2689,7 @@ export const readWriteLockReadAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/read-acquire',
-  sha1: 'e393478d775636a16e1e02fe933901828436996a',
+  sha1: '4a5bd0656190a968e064826f2cc167bfc6d6a15c',
   keys: [['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -2761,7 +2755,7 @@ export const readWriteLockGuardedReadAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-read-acquire',
-  sha1: '043282c21ee122fea9fd3a6f55cecdac6e0bd86f',
+  sha1: 'cb9198a8d96b3a5085d86fe786cf0a7accec2beb',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['writer', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -2893,7 +2887,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: '922a01576edc8086a2ccdaa879761bfa8fe5262c',
+  sha1: '3d2f589fbff87bb6ac989e257c405a00e9c1a837',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -3082,7 +3076,7 @@ export const readWriteLockGuardedSteal = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-steal',
-  sha1: 'de055a6d74a90c9e08a81ed437cf5b76ba5e387e',
+  sha1: 'e261acf2a776c0dde7bd7cb2e24834918c5e8850',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['robbed', 'string...']],
   replies: {
@@ -3196,7 +3190,7 @@ export const readWriteLockWriteAcquire = defineScript<
   | { status: 'ended' }
 >({
   name: 'read-write-lock/write-acquire',
-  sha1: 'fcff912b6aa39105266f84956c3243f1f9e39e92',
+  sha1: '5331ce6e0cafbfacc45c034599d2942d5472bb68',
   keys: [['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
@@ -3249,7 +3243,7 @@ export const readWriteLockGuardedWriteAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-write-acquire',
-  sha1: '24477c60db266ad90911150bb8258ece7eedbaaa',
+  sha1: 'bf21f289a4133345bb29923d01c776de532f8251',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
@@ -3306,7 +3300,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: 'c583c0ed69446feda2a6352bff5d7542725238a7',
+  sha1: '657bbb38e64cd2ff99edbe588b07b5a239acf93c',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -3674,7 +3668,7 @@ export const simpleLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'simple-lock/guarded-acquire',
-  sha1: '988ba4221571633653e5c127d6089941e4184e3f',
+  sha1: 'ef22aedf3b11b72d00a0e12223366e7dfa6a489b',
   keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -3831,7 +3825,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: '9ec8cb9b7887f9bfb73a8f27353e7c3674c49bfb',
+  sha1: '2f32cd42bad673a8f65bf600b4e7daf613271819',
   keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {

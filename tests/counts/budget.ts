@@ -129,18 +129,17 @@ export const CYCLES = {
   },
   'a permit with a lease': {
     'server: EVALSHA': 2,
-    'server: GET': 3,
-    'server: TIME': 2,
-    'server: ZRANGEBYSCORE': 1,
-    'server: ZSCORE': 2,
-    'server: EXISTS': 2,
+    'server: GET': 2, // how many are free; and at the end: is there still a semaphore, with a number
+    'server: TIME': 2, // when the lease ends; whether it had ended
+    'server: ZRANGE': 1, // has another permit expired
+    'server: EXISTS': 1, // has this permit not ended
     'server: DECRBY': 1,
-    'server: ZADD': 1,
-    'server: PTTL': 1,
-    'server: PERSIST': 1,
+    'server: ZADD': 1, // the permit, with the end of its lease
+    'server: PTTL': 1, // both keys are to expire together
+    'server: ZSCORE': 1, // had the lease ended
     'server: ZREM': 1,
     'server: INCRBY': 1,
-    'server: SET': 1,
+    'server: SET': 1, // tombstone, which also answers a copy
     'server: PUBLISH': 1,
     'bytes written': 662,
     'bytes read': 37,

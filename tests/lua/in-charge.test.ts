@@ -11,6 +11,7 @@ import {
   lockReclaim,
   lockRelease,
   lockRenew,
+  permitSemaphoreRenew,
   readWriteLockReadReclaim,
   readWriteLockReadRelease,
   readWriteLockReadRenew,
@@ -56,6 +57,7 @@ const reading = (name: string) => [
 const keys = (name: string) => ({ lock: name, ended: `{${name}}:ended`, guard: `{${name}}:guard` });
 const RENEWED = { status: 'renewed', held: [1] };
 const HELD = { status: 'held' };
+const PERMIT = Buffer.alloc(16, 7);
 
 const CONFIRMING: Confirming[] = [
   {
@@ -81,6 +83,16 @@ const CONFIRMING: Confirming[] = [
         { places: [name, `{${name}}:${OWNER}:rwlock_timeout:1`] },
         { holders: [OWNER, '1', String(LEASE_MS)] },
       ),
+    held: RENEWED,
+  },
+  {
+    title: 'permit-semaphore/renew',
+    plant: (name) => [
+      ['ZADD', name, Date.now() + LEFT_MS, PERMIT],
+      ['PEXPIRE', name, LEFT_MS],
+    ],
+    confirm: (driver, name) =>
+      permitSemaphoreRenew.run(driver, { timeouts: [name] }, { leaseMs: LEASE_MS, ids: [PERMIT] }),
     held: RENEWED,
   },
   {
