@@ -33,6 +33,10 @@ local function permitsBetween(history, least, most)
   return permits, #entries
 end
 
+local function usedNow(limit)
+  return (permitsBetween(limit.history, '(' .. whole(limit.horizon), '+inf'))
+end
+
 --- Answers how many permits are left, exactly if fewer than `wanted` seem to be; how many are used, if that was summed;
 --- and how many entries are too old to count. Reads only.
 ---
@@ -47,23 +51,19 @@ local function lookAt(limit, wanted)
     error('the key holds something that is not a number of permits', 0)
   end
   limit.stored = left
-  local function usedNow()
-    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
-  end
-
   if not left or left > rate then
-    local used = usedNow()
+    local used = usedNow(limit)
     return rate - used, used, expiredCount
   end
   if left >= wanted and expiredCount == 0 then
     return left, nil, 0
   end
   if redis.call('ZCARD', history) - expiredCount <= FEW then
-    local used = usedNow()
+    local used = usedNow(limit)
     return math.max(left, rate - used), used, expiredCount
   end
   if left + expired > rate then
-    local used = usedNow()
+    local used = usedNow(limit)
     return rate - used, used, expiredCount
   end
   return left + expired, nil, expiredCount

@@ -17,9 +17,6 @@
 --- @include lib/full-memory
 --- @include lib/rate-limit
 --- @include lib/rate-window
-if count < 1 or count > 4294967295 or #id ~= 16 then
-  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
-end
 local before = redis.call('GET', answer)
 if before == 'undone' then
   return { 'undone' }

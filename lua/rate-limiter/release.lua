@@ -17,9 +17,6 @@
 --- @include lib/full-memory
 --- @include lib/rate-limit
 --- @include lib/rate-window
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 if before then
   return before

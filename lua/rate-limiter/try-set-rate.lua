@@ -14,9 +14,6 @@
 --- @returns { 'set' } | { 'kept' }
 --- @include lib/remember
 --- @include lib/rate-limit
-if (mode ~= '0' and mode ~= '1') or rate < 1 or intervalMs < 1 or keepAliveMs < 0 then
-  return redis.error_reply('ERR the rate is out of range')
-end
 local before = recall(answer)
 if before then
   return before

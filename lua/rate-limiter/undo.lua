@@ -15,9 +15,6 @@
 --- @returns { 'returned' } | { 'barred' }
 --- @include lib/full-memory
 --- @include lib/rate-window
-if count < 1 or count > 4294967295 or #id ~= 16 then
-  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
-end
 local rate = tonumber(redis.call('HGET', config, 'rate'))
 ignoreFullMemory(answer)
 local reply = { 'barred' }

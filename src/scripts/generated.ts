@@ -420,6 +420,9 @@ local function permitsBetween(history, least, most)
   end
   return permits, #entries
 end
+local function usedNow(limit)
+  return (permitsBetween(limit.history, '(' .. whole(limit.horizon), '+inf'))
+end
 local function lookAt(limit, wanted)
   local history, rate = limit.history, limit.rate
   local expired, expiredCount = permitsBetween(history, '-inf', whole(limit.horizon))
@@ -429,22 +432,19 @@ local function lookAt(limit, wanted)
     error('the key holds something that is not a number of permits', 0)
   end
   limit.stored = left
-  local function usedNow()
-    return (permitsBetween(history, '(' .. whole(limit.horizon), '+inf'))
-  end
   if not left or left > rate then
-    local used = usedNow()
+    local used = usedNow(limit)
     return rate - used, used, expiredCount
   end
   if left >= wanted and expiredCount == 0 then
     return left, nil, 0
   end
   if redis.call('ZCARD', history) - expiredCount <= FEW then
-    local used = usedNow()
+    local used = usedNow(limit)
     return math.max(left, rate - used), used, expiredCount
   end
   if left + expired > rate then
-    local used = usedNow()
+    local used = usedNow(limit)
     return rate - used, used, expiredCount
   end
   return left + expired, nil, expiredCount
@@ -2303,7 +2303,7 @@ export const rateLimiterAcquire = defineScript<
   | { status: 'undone' }
 >({
   name: 'rate-limiter/acquire',
-  sha1: '9a87eb55e6587422373d6bf110c3dea7251be0af',
+  sha1: '4c6d22a8c83bafaf43dcd761964d0344fbc71ade',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'integer']],
   replies: {
@@ -2315,9 +2315,6 @@ export const rateLimiterAcquire = defineScript<
   },
   source: fullMemory + now + rateLimit + rateWindow + `local config, overallValue, overallHistory, clientValue, clientHistory, answer = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local count, id, rememberMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
-if count < 1 or count > 4294967295 or #id ~= 16 then
-  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
-end
 local before = redis.call('GET', answer)
 if before == 'undone' then
   return { 'undone' }
@@ -2373,7 +2370,7 @@ export const rateLimiterAvailablePermits = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/available-permits',
-  sha1: '407adcf804c1203ff2f414667f0829da2b1dce0b',
+  sha1: '47cca6c70eaca4198ba1c706da377e0ca8df1b3e',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset']],
   args: [],
   replies: {
@@ -2422,7 +2419,7 @@ export const rateLimiterRelease = defineScript<
   | { status: 'unset' }
 >({
   name: 'rate-limiter/release',
-  sha1: 'c44da790abb77f47f05336fc33e1bd929687bc6f',
+  sha1: '6b90f5c466dc7f70b55e960342dcbf36fd762998',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2431,9 +2428,6 @@ export const rateLimiterRelease = defineScript<
   },
   source: fullMemory + remember + now + rateLimit + rateWindow + `local config, overallValue, overallHistory, clientValue, clientHistory, answer = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local count, rememberMs = tonumber(ARGV[1]), ARGV[2]
-if count < 1 then
-  return redis.error_reply('ERR the number of permits must be positive')
-end
 local before = recall(answer)
 if before then
   return before
@@ -2460,7 +2454,7 @@ export const rateLimiterSetRate = defineScript<
   | { status: 'set' }
 >({
   name: 'rate-limiter/set-rate',
-  sha1: 'cdfedf74333f847484af79d5a34c8a6f49a5e0c5',
+  sha1: '92eeea7eace9555d1bc5ab7f0520cbd03523d738',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2468,9 +2462,6 @@ export const rateLimiterSetRate = defineScript<
   },
   source: fullMemory + remember + now + rateLimit + `local config, overallValue, overallHistory, clientValue, clientHistory, answer = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local mode, rate, intervalMs, keepAliveMs, rememberMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-if (mode ~= '0' and mode ~= '1') or rate < 1 or intervalMs < 1 or keepAliveMs < 0 then
-  return redis.error_reply('ERR the rate is out of range')
-end
 local before = recall(answer)
 if before then
   return before
@@ -2495,7 +2486,7 @@ export const rateLimiterTrySetRate = defineScript<
   | { status: 'kept' }
 >({
   name: 'rate-limiter/try-set-rate',
-  sha1: '0a42ab7da0e3ec0b5327450ed7cbafa9b12f79b8',
+  sha1: '6c89001b9cf3c9984a26ab10a3a95affb9c0012b',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['mode', 'string'], ['rate', 'integer'], ['intervalMs', 'integer'], ['keepAliveMs', 'integer'], ['rememberMs', 'ms']],
   replies: {
@@ -2504,9 +2495,6 @@ export const rateLimiterTrySetRate = defineScript<
   },
   source: fullMemory + remember + now + rateLimit + `local config, overallValue, overallHistory, clientValue, clientHistory, answer = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local mode, rate, intervalMs, keepAliveMs, rememberMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-if (mode ~= '0' and mode ~= '1') or rate < 1 or intervalMs < 1 or keepAliveMs < 0 then
-  return redis.error_reply('ERR the rate is out of range')
-end
 local before = recall(answer)
 if before then
   return before
@@ -2533,7 +2521,7 @@ export const rateLimiterUndo = defineScript<
   | { status: 'barred' }
 >({
   name: 'rate-limiter/undo',
-  sha1: '2140f122936e1e8fa5028638df5c5cab86c2d22a',
+  sha1: '42506addcdc8ddfc45d33f86d6528ed8e381abc7',
   keys: [['config', 'hash'], ['overallValue', 'string'], ['overallHistory', 'zset'], ['clientValue', 'string'], ['clientHistory', 'zset'], ['answer', 'string']],
   args: [['count', 'integer'], ['id', 'bytes'], ['rememberMs', 'ms']],
   replies: {
@@ -2542,9 +2530,6 @@ export const rateLimiterUndo = defineScript<
   },
   source: fullMemory + rateWindow + `local config, overallValue, overallHistory, clientValue, clientHistory, answer = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local count, id, rememberMs = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-if count < 1 or count > 4294967295 or #id ~= 16 then
-  return redis.error_reply('ERR the number of permits or the id of the request is out of range')
-end
 local rate = tonumber(redis.call('HGET', config, 'rate'))
 ignoreFullMemory(answer)
 local reply = { 'barred' }

@@ -140,16 +140,6 @@ describe('rate-limiter/try-set-rate', () => {
     expect(await trySet(name, 'b')).toEqual({ status: 'kept' });
     expect(await bench.exists(name)).toBe(false);
   });
-
-  it.each([{ mode: '2' }, { rate: 0 }, { intervalMs: 0 }, { keepAliveMs: -1 }])(
-    'refuses %o before it writes',
-    async (wrong) => {
-      const name = newName();
-      await expect(trySet(name, 'a', wrong)).rejects.toThrow('out of range');
-      await expect(setRate(name, 'b', wrong)).rejects.toThrow('out of range');
-      expect(await bench.exists(name)).toBe(false);
-    },
-  );
 });
 
 describe('rate-limiter/set-rate', () => {
@@ -329,8 +319,6 @@ describe('rate-limiter/acquire', () => {
     await bench.command('HSET', name, 'interval', 1_000);
     expect(await acquire(name, 'd', 4)).toEqual({ status: 'excess', rate: 3 });
     expect(await bench.exists(leftKey(name))).toBe(false);
-    await expect(acquire(name, 'e', 0)).rejects.toThrow('out of range');
-    await expect(acquire(name, 'e', 2 ** 32)).rejects.toThrow('out of range');
   });
 
   it('delivered twice, takes once', async () => {
@@ -562,7 +550,6 @@ describe('rate-limiter/release', () => {
     expect(await release(name, 'c')).toEqual({ status: 'released' });
     expect(await stored(name)).toBe('1');
     expectRunning(await bench.pttl(answerOf(name, 'c')), 40_000);
-    await expect(release(name, 'd', 0)).rejects.toThrow('positive');
   });
 
   it('a returned permit is not returned again after its interval', async () => {
@@ -676,12 +663,6 @@ describe('rate-limiter/undo', () => {
     expect(await undo(name, 'b', 2)).toEqual({ status: 'barred' });
     expect(await stored(name)).toBe('2');
     expect((await granted(name)).map(({ permits }) => permits)).toEqual([1]);
-  });
-
-  it('refuses impossible requests before it writes', async () => {
-    const name = newName();
-    await expect(undo(name, 'a', 0)).rejects.toThrow('out of range');
-    expect(await bench.exists(answerOf(name, 'a'))).toBe(false);
   });
 });
 
