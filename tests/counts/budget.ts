@@ -167,8 +167,8 @@ export const HAND_OVERS = {
   'handed over to another client': {
     'server: EVALSHA': 6,
     'server: EXISTS': 4,
-    'server: HEXISTS': 2,
-    'server: PTTL': 2,
+    'server: HEXISTS': 2, // in vain: is it taken by an earlier copy of this attempt
+    'server: PTTL': 2, // for how long to wait at most, should the message get lost
     'server: HSET': 2,
     'server: PEXPIRE': 2,
     'server: HDEL': 2,
