@@ -20,7 +20,7 @@ inline abandonCall(c) {
   endCall(c)
 }
 
-/* src/runtime/tenure.ts, bar.ts, settler.ts: the hold or the attempt is over, and its release is repeated. */
+/* src/runtime/release.ts, background-retry.ts: the hold or the attempt is over, and its release is repeated. */
 inline release(c) {
   abandonCall(c);
   believes[TASK(c)] = 0;
@@ -78,7 +78,7 @@ inline relyOn(c, drift) {
   endCall(c)
 }
 
-/* src/locks/lock-acquisition.ts, assertInTime of src/runtime/tenure.ts: a grant past its deadline is none. */
+/* src/locks/lock-acquisition.ts, assertInTime of src/runtime/lease-deadline.ts: a grant past its deadline is none. */
 inline takeGrant(c, drift) {
   relyOn(c, drift);
   if
