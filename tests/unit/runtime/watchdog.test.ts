@@ -124,6 +124,27 @@ describe('batches', () => {
     expect(new Set(renewal.calls.flatMap(({ keys }) => keys)).size).toBe(250);
   });
 
+  it('are sent five in a turn at most: other work of the process comes in between', async () => {
+    const { bench, clock, renewal, protocol } = setUp();
+    const holds = Array.from({ length: 1_100 }, (_, i) => bench.hold(protocol(`${i}`)));
+    const inEachTurn: number[] = [];
+    let inThisTurn = 0;
+    renewal.answer = async (keys) => {
+      inThisTurn += 1;
+      if (inThisTurn === 1) {
+        setImmediate(() => {
+          inEachTurn.push(inThisTurn);
+          inThisTurn = 0;
+        });
+      }
+      return keys.map(() => 1);
+    };
+    await clock.advance(10_000);
+    expect(inEachTurn).toEqual([5, 5, 1]);
+    expect(new Set(renewal.calls.flatMap(({ keys }) => keys)).size).toBe(1_100);
+    for (const { tenure } of holds) expect(tenure.remainingMs).toBeGreaterThan(27_000);
+  });
+
   it('contain holds that were taken shortly after one another', async () => {
     const { bench, clock, renewal, protocol } = setUp();
     for (let i = 0; i < 20; i += 1) {
