@@ -115,6 +115,7 @@ const FAULTS_OF_CLIENTS = [
   'identity',
   'input',
   'multi-lock-order',
+  'passed-children',
   'pending-call',
   'process',
   'red-lock-storm',
@@ -177,6 +178,7 @@ const MODELS_OF_PASSED = ['multi-lock', 'web-locks'].map((file) => `model/${file
 
 /** Faults while tasks of one process wait for each other. */
 const FAULTS_OF_PASSED = [
+  'passed-children',
   'blip',
   'doubtful-call',
   'doubtful-lease',

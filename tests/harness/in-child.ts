@@ -3,6 +3,9 @@
  */
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { inheritPassing } from './passing.ts';
+
+inheritPassing();
 
 /** Tells the test; written before this returns, so that a kill right after loses nothing. */
 export function tell(message: Record<string, unknown>): void {

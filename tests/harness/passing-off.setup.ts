@@ -1,10 +1,4 @@
-/**
- * Runs the tests of a project with clients that pass no lock on, unless a test says otherwise. Clients of child
- * processes are made elsewhere and pass on as they are told.
- */
-import { Holdfast } from '../../src/index.ts';
+/** Runs the tests of a project, and their children, with clients that pass no lock on unless a test says otherwise. */
+import { turnPassingOff } from './passing.ts';
 
-const { connect, from } = Holdfast;
-
-Holdfast.connect = (target, options) => connect.call(Holdfast, target, { passOn: false, ...options });
-Holdfast.from = (client, options) => from.call(Holdfast, client, { passOn: false, ...options });
+turnPassingOff();
