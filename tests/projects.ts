@@ -174,7 +174,7 @@ const BEHAVIOUR_OF_PASSED = [
 ];
 
 /** Models of what is made of them. */
-const MODELS_OF_PASSED = ['multi-lock', 'web-locks'].map((file) => `model/${file}.test.ts`);
+const MODELS_OF_PASSED = ['passed-lock'].map((file) => `model/${file}.test.ts`);
 
 /** Faults while tasks of one process wait for each other. */
 const FAULTS_OF_PASSED = [
