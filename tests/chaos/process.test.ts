@@ -75,12 +75,16 @@ describeWithProcess('the holder does not run for longer than its lease', () => {
     { kind, title: 'SIGSTOP, then SIGCONT', order: { order: 'stop' } },
     { kind, title: 'an event loop that is blocked', order: { order: 'block', ms: 2_500 } },
   ]);
-  const passed = PASSED_ON.map((kind) => ({
+  const afterPassing = (kind: Kind, title: string, order: { order: string; ms?: number }) => ({
     kind,
-    title: 'SIGSTOP, then SIGCONT, after the lock was passed on',
-    order: { order: 'stop' },
+    title: `${title}, after the lock was passed on`,
+    order,
     isPassedOn: true,
-  }));
+  });
+  const passed = [
+    ...PASSED_ON.map((kind) => afterPassing(kind, 'SIGSTOP, then SIGCONT', { order: 'stop' })),
+    afterPassing(LOCK, 'an event loop that is blocked', { order: 'block', ms: 2_500 }),
+  ];
   it.each([...cases.map((each) => ({ ...each, isPassedOn: false })), ...passed])(
     '$title: the loss shows on the first line after the pause, $kind.title',
     async ({ kind, order, isPassedOn }) => {
