@@ -104,7 +104,12 @@ export class DashboardServer {
   }
 
   #stream(request: Request, { csrf }: Session): Response {
-    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      // Compressing would keep an event until there is enough to compress.
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    };
     if (request.method === 'HEAD') return answer(200, null, headers);
     if (this.#streams.size >= this.#limits.streams) {
       return text(503, 'Too many pages are open', { 'retry-after': '10' });

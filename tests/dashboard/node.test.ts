@@ -51,7 +51,10 @@ describe('the listener', () => {
     expect([page.status, await page.text()]).toEqual([200, PAGE]);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect((await fetch(`${url}/`)).status).toBe(401);
-    const reader = new EventReader(await fetch(`${url}/api/stream`, { headers: AUTHORISED }));
+    const stream = await fetch(`${url}/api/stream`, { headers: AUTHORISED });
+    // Whoever compresses it would keep events back.
+    expect(stream.headers.get('cache-control')).toBe('no-store, no-transform');
+    const reader = new EventReader(stream);
     onTestFinished(() => reader.close());
     await client.getLock(`${family}:a`).lock();
     await reader.row(`${family}:a`);
