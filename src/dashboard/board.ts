@@ -5,7 +5,7 @@ import type { AcquireMessage } from '../channels.ts';
 import type { Holdfast } from '../client.ts';
 import { CHART_STEP_MS, Charts } from './history/charts.ts';
 import { Chronicle, type Event } from './history/chronicle.ts';
-import { ProcessEvents } from './history/process-events.ts';
+import { ProcessEvents, type ToldEvent } from './history/process-events.ts';
 import type { DashboardSettings } from './options.ts';
 import type { ChartPoint, Happening, Hello, Load, LockPage, RowHolder, ServerHealth } from './protocol.ts';
 import { CommandBudget } from './sampling/command-budget.ts';
@@ -14,6 +14,7 @@ import { paced } from './sampling/paced-driver.ts';
 import type { Waiter } from './sampling/row.ts';
 import { type Loop, Sampler } from './sampling/sampler.ts';
 import { nameOf } from './sampling/seen-holder.ts';
+import { Scope } from './scope.ts';
 import { ServerWatch } from './server-watch.ts';
 
 /** A page that is open. */
@@ -27,10 +28,14 @@ export interface Watcher {
 /** A lease of which less was left when it was last seen had missed renewals. */
 const MISSED_PART = 0.5;
 
+/** What is between the names of its members in the name of a multi lock or red lock. */
+const BETWEEN_MEMBERS = ' + ';
+
 export class Board {
   readonly table: LockTable;
   readonly #client: Holdfast;
   readonly #title: string;
+  readonly #scope: Scope;
   readonly #charts = new Charts();
   readonly #chronicle = new Chronicle();
   readonly #budget: CommandBudget;
@@ -49,6 +54,7 @@ export class Board {
     const { wiring } = client;
     this.#client = client;
     this.#title = title;
+    this.#scope = new Scope(pattern, wiring.driver.keyPrefix);
     this.#budget = new CommandBudget(maxCommandsPerSecond);
     this.table = new LockTable(
       {
@@ -69,15 +75,8 @@ export class Board {
     });
     this.#servers = new ServerWatch(client, (health) => this.#tell((watcher) => watcher.onHealth(health)));
     this.#events = new ProcessEvents({
-      onAcquireEnded: (message) => {
-        // A multi lock or red lock is one call, whatever it asks of its members.
-        if (!message.isMember) this.#charts.ended(message);
-      },
-      onLost: () => this.#charts.lost(),
-      onEvent: (event, name, clientId) => {
-        const key = name === null ? null : this.#keyOf(name, clientId);
-        this.note({ ...event, key }, true);
-      },
+      onAcquireEnded: (message) => this.#onAcquireEnded(message),
+      onEvent: (told) => this.#onTold(told),
     });
     this.#steps = setInterval(() => this.#step(), CHART_STEP_MS).unref();
   }
@@ -101,6 +100,7 @@ export class Board {
   }
 
   page(key: string): LockPage {
+    if (!this.#scope.has(key)) return { row: null, history: [] };
     return { row: this.table.row(key) ?? null, history: this.#chronicle.ofLock(key) };
   }
 
@@ -143,6 +143,33 @@ export class Board {
     const measured = this.#sampler.isRunning ? this.table.totals() : { held: null, waiting: null };
     const point = this.#charts.step(Date.now(), measured);
     this.#tell((watcher) => watcher.onPoint(point));
+  }
+
+  #onAcquireEnded(message: AcquireMessage): void {
+    // A multi lock or red lock is one call, whatever it asks of its members.
+    if (!message.isMember && this.#mayTell(message)) this.#charts.ended(message);
+  }
+
+  #onTold({ event, bareText, name, clientId }: ToldEvent): void {
+    if (name === null) {
+      this.note({ ...event, text: this.#scope.isWhole ? event.text : bareText }, true);
+      return;
+    }
+    if (!this.#mayTell({ name, clientId })) return;
+    if (event.what === 'lost') this.#charts.lost();
+    this.note({ ...event, key: this.#keyOf(name, clientId) }, true);
+  }
+
+  /**
+   * Whether the pattern lets the dashboard say anything of that lock. Of a client whose keys are not certain it lets it
+   * say nothing, unless everything may be shown.
+   */
+  #mayTell({ name, clientId }: Pick<AcquireMessage, 'name' | 'clientId'>): boolean {
+    if (this.#scope.isWhole) return true;
+    return name.split(BETWEEN_MEMBERS).every((member) => {
+      const key = this.#keyOf(member, clientId);
+      return key !== null && this.#scope.has(key);
+    });
   }
 
   #onTaken(key: string, holder: RowHolder, at: number): void {

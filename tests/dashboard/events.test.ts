@@ -1,7 +1,10 @@
 /** What the clients of the dashboard's own process tell: charts, waiters, losses and warnings. */
+import { channel } from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
+import { Scope } from '../../src/dashboard/scope.ts';
 import { randomName } from '../harness/names.ts';
 import { openShared, sharedServer } from '../harness/servers.ts';
+import { eventually } from '../harness/wait.ts';
 import { asked, connect, ownDashboard, watch } from './support/own-dashboard.ts';
 
 async function setUp() {
@@ -59,6 +62,83 @@ describe('the clients of the process', () => {
     expect(point.held).not.toBeNull();
     const late = await watch(dashboard);
     expect((await late.next('hello')).points).toContainEqual(point);
+  });
+});
+
+describe('with a pattern', () => {
+  it('tell of no lock that it leaves out', async () => {
+    const { family, client, dashboard } = await setUp();
+    const [shown, secret] = [`${family}:lost`, `secret:${randomName()}`];
+    const page = await watch(dashboard);
+    const hold = await client.getLock(secret).lock();
+    await client.getLock(shown).lock();
+    const both = client.getMultiLock(client.getLock(`${family}:a`), client.getLock(`${secret}:b`));
+    await (await both.lock()).unlock();
+    expect(await client.getLock(secret).tryLock({ waitMs: 0, owner: client.owner() })).toBeNull();
+    // As a release that fails in the background, and as a call that waits for itself in another client.
+    const tell = (name: string, message: object) =>
+      channel(`holdfast:${name}`).publish({ clientId: client.id, ...message });
+    tell('error', { during: `release "${secret}"`, error: new Error(secret) });
+    tell('warning', { code: 'HOLDFAST_SELF_WAIT', message: secret });
+    tell('warning', { code: 'HOLDFAST_HELD_LONG', message: secret, about: { name: secret } });
+    const raw = await openShared();
+    await raw.command('DEL', secret);
+    await eventually(() => hold.signal.aborted);
+    await raw.command('DEL', shown);
+    await page.next('happened', ({ what, key }) => what === 'lost' && key === shown);
+    const total = (what: 'acquired' | 'contended' | 'timeouts' | 'losses') =>
+      page.all('point').reduce((sum, point) => sum + (point[what] ?? 0), 0);
+    await eventually(() => total('losses') > 0, { withinMs: 15_000 });
+    expect(['acquired', 'contended', 'timeouts', 'losses'].map((what) => total(what as 'losses'))).toEqual([
+      1, 0, 0, 1,
+    ]);
+    expect(JSON.stringify(page.events)).not.toContain(secret);
+    expect(page.all('happened').map(({ text }) => text)).toEqual(
+      expect.arrayContaining(['HOLDFAST_SELF_WAIT', 'something failed in the background']),
+    );
+    const answer = await dashboard.fetch(asked(`api/lock?name=${encodeURIComponent(secret)}`));
+    expect(await answer.json()).toEqual({ row: null, history: [] });
+  });
+
+  it('match names as the server does', async () => {
+    const raw = await openShared();
+    const family = randomName('glob');
+    const names = ['a', 'b', 'ab', 'abc', 'a*c', 'a[c', 'a?c', 'é', '\\', 'a-c', '-', '^', 'a]', '[', 'a\nb'];
+    const patterns = [
+      'a*',
+      '?',
+      '??',
+      '[ab]',
+      '[^ab]',
+      '[a-c]',
+      '[c-a]',
+      'a\\*c',
+      'a[*]c',
+      '[a[]c',
+      '[a',
+      '[^',
+    ];
+    const odd = [
+      '[]',
+      '\\\\',
+      '[\\^]',
+      '[a\\]]',
+      'a**c',
+      '[a-]',
+      '[-a]',
+      '[\\a-c]',
+      'a\\?c',
+      '[]a]',
+      '[a\\',
+      '\\',
+    ];
+    for (const name of names) await raw.command('SET', `${family}:${name}`, '', 'PX', '60000');
+    for (const pattern of [...patterns, ...odd].map((end) => `${family}:${end}`)) {
+      const found = await raw.command('KEYS', pattern);
+      const scope = new Scope(pattern, '');
+      const matched = names.map((name) => `${family}:${name}`).filter((key) => scope.has(key));
+      expect([pattern, matched.sort()]).toEqual([pattern, (found as string[]).sort()]);
+    }
   });
 });
 

@@ -8,9 +8,16 @@ import type { Event } from './chronicle.ts';
 
 export interface ProcessListener {
   onAcquireEnded(message: AcquireMessage): void;
-  /** @param name of the lock, of whichever client; null where the event is about none */
-  onEvent(event: Event, name: string | null, clientId: string): void;
-  onLost(): void;
+  onEvent(told: ToldEvent): void;
+}
+
+export interface ToldEvent {
+  readonly event: Event;
+  /** What may be said of an event about no one lock without naming any. */
+  readonly bareText: string;
+  /** Of the lock, of whichever client; null where the event is about no one lock. */
+  readonly name: string | null;
+  readonly clientId: string;
 }
 
 /** A call that has just begun is seldom a waiter. */
@@ -20,17 +27,31 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-type Told = { [Name in keyof ClientEvents]: (message: EventMessage<Name>) => Pick<Event, 'who' | 'text'> };
+type Told = {
+  [Name in keyof ClientEvents]: (
+    message: EventMessage<Name>,
+  ) => Pick<Event, 'who' | 'text'> & { bareText?: string; name?: string | undefined };
+};
 
 const TELL: Told = {
-  lost: ({ label, reason }) => ({ who: label, text: `lost: ${reason}` }),
-  atRisk: ({ label, remainingMs, error }) => ({
+  lost: ({ label, name, reason }) => ({ who: label, name, text: `lost: ${reason}` }),
+  atRisk: ({ label, name, remainingMs, error }) => ({
     who: label,
+    name,
     text: `a renewal failed, ${Math.round(remainingMs)} ms are left: ${messageOf(error)}`,
   }),
   stalled: ({ lateMs }) => ({ who: null, text: `the event loop was blocked for ${Math.round(lateMs)} ms` }),
-  warning: ({ code, message }) => ({ who: null, text: `${code}: ${message}` }),
-  error: ({ during, error }) => ({ who: null, text: `${during}: ${messageOf(error)}` }),
+  warning: ({ code, message, name, about }) => ({
+    who: null,
+    name: name ?? about?.name,
+    text: `${code}: ${message}`,
+    bareText: code,
+  }),
+  error: ({ during, error }) => ({
+    who: null,
+    text: `${during}: ${messageOf(error)}`,
+    bareText: 'something failed in the background',
+  }),
 };
 
 /** Anything that a subscriber gets. */
@@ -72,10 +93,9 @@ export class ProcessEvents {
   #tell<Name extends keyof ClientEvents>(what: Name): void {
     this.#on(`holdfast:${what}`, (given) => {
       const message = given as EventMessage<Name>;
-      if (what === 'lost') this.#listener.onLost();
-      const name = 'name' in message ? (message.name as string | undefined) : undefined;
-      const event = { at: Date.now(), what, key: null, source: 'events', ...TELL[what](message) } as const;
-      this.#listener.onEvent(event, name ?? null, message.clientId);
+      const { name = null, who, text, bareText = text } = TELL[what](message);
+      const event = { at: Date.now(), what, key: null, who, text, source: 'events' } as const;
+      this.#listener.onEvent({ event, bareText, name, clientId: message.clientId });
     });
   }
 
