@@ -15,6 +15,13 @@ export interface FreeSettings {
   readonly audit: DashboardSettings['audit'];
 }
 
+interface Outcome {
+  readonly freed: boolean;
+  readonly error: string | null;
+}
+
+const NOTHING_THERE: Outcome = { freed: false, error: null };
+
 function parsed(body: string): FreeRequest | undefined {
   try {
     const { key, owner } = JSON.parse(body) ?? {};
@@ -29,10 +36,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Frees exactly that holder; the error if it cannot be known whether it was freed. */
-async function tryToFree(
-  locks: LocksByKey,
-  { key, owner }: FreeRequest,
-): Promise<Pick<AuditEntry, 'freed' | 'error'>> {
+async function tryToFree(locks: LocksByKey, { key, owner }: FreeRequest): Promise<Outcome> {
   try {
     return { freed: await freeHolder(locks, key, owner), error: null };
   } catch (error) {
@@ -51,17 +55,20 @@ export async function answerFree(
   const asked = parsed(body);
   if (asked === undefined) return refusal(400, 'Expected { "key": "…", "owner": "…" }');
   const { key, owner } = asked;
-  // What the page does not show cannot be freed: the pattern of the dashboard is a limit.
   const row = board.table.row(key);
-  if (row === undefined) return json(200, { freed: false } satisfies FreeAnswer);
-  const label = row.holders.find((holder) => holder.owner === owner)?.label ?? null;
-  const { freed, error } = await tryToFree(locks, asked);
-  const at = new Date();
-  await audit({ at: at.toISOString(), key, owner, label, freed, error, by });
+  const label = row?.holders.find((holder) => holder.owner === owner)?.label ?? null;
+  const write = (told: Pick<AuditEntry, 'step' | 'freed' | 'error'>) =>
+    audit({ at: new Date().toISOString(), key, owner, label, by, ...told });
+  // If this fails, nothing is freed: no holder is freed unnoticed.
+  await write({ step: 'intent', freed: null, error: null });
+  // What the page does not show cannot be freed: the pattern of the dashboard is a limit.
+  const { freed, error } = row === undefined ? NOTHING_THERE : await tryToFree(locks, asked);
+  await write({ step: 'outcome', freed, error });
   if (freed) {
     const text = by === null ? 'freed from the dashboard' : `freed from the dashboard by ${by}`;
-    board.note({ at: at.getTime(), what: 'freed', key, who: label ?? owner, text, source: 'events' }, true);
+    board.note({ at: Date.now(), what: 'freed', key, who: label ?? owner, text, source: 'events' }, true);
   }
+  if (row === undefined) return json(200, { freed } satisfies FreeAnswer);
   if (error !== null) return refusal(502, error);
   // The page shows the new state at once; if that fails, the next look does.
   await board.refresh(key).catch(() => undefined);

@@ -27,7 +27,10 @@ export interface DashboardOptions {
   hosts?: readonly string[] | undefined;
   /** Shows the button that frees a holder. Default: false. */
   allowFree?: boolean | undefined;
-  /** Gets every attempt to free a holder, before the person gets the answer. Default: a line of JSON on stderr. */
+  /**
+   * Gets every attempt to free a holder: its intent before anything is freed, and its outcome before the person gets the
+   * answer. If it throws at the intent, nothing is freed. Default: a line of JSON on stderr.
+   */
   audit?: ((entry: AuditEntry) => void | Promise<void>) | undefined;
   /** The heading of the page. Default: `holdfast`. */
   title?: string | undefined;

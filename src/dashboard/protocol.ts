@@ -180,13 +180,16 @@ export interface Refusal {
   readonly error: string;
 }
 
-/** An entry of the audit log. */
+/** An entry of the audit log: an attempt has two. */
 export interface AuditEntry {
+  /** `intent`: before anything is freed; `outcome`: afterwards. */
+  readonly step: 'intent' | 'outcome';
   readonly at: string;
   readonly key: string;
   readonly owner: string;
   readonly label: string | null;
-  readonly freed: boolean;
+  /** Null in an intent. */
+  readonly freed: boolean | null;
   /** Why it is not known whether it was freed; null if it is known. */
   readonly error: string | null;
   /** Who asked, as the application's authentication says. */

@@ -54,16 +54,17 @@ describe('freeing a holder', () => {
     await page.row(key, ({ holders }) => holders[0]?.label === 'billing 7');
     const answer = await free(dashboard, { csrf, body: { key, owner: hold.owner } });
     expect([answer.status, await answer.json()]).toEqual([200, { freed: true }]);
+    const about = {
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      key,
+      owner: hold.owner,
+      label: 'billing 7',
+      error: null,
+      by: null,
+    };
     expect(audited).toEqual([
-      {
-        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-        key,
-        owner: hold.owner,
-        label: 'billing 7',
-        freed: true,
-        error: null,
-        by: null,
-      },
+      { ...about, step: 'intent', freed: null },
+      { ...about, step: 'outcome', freed: true },
     ]);
     await eventually(() => !page.rows.has(key));
     const told = await page.next('happened', ({ what }) => what === 'freed');
@@ -83,7 +84,10 @@ describe('freeing a holder', () => {
     const next = await other.getLock(key).lock();
     const answer = await free(dashboard, { csrf, body: { key, owner: seen.owner } });
     expect(await answer.json()).toEqual({ freed: false });
-    expect(audited).toMatchObject([{ owner: seen.owner, freed: false, error: null }]);
+    expect(audited).toMatchObject([
+      { step: 'intent', owner: seen.owner },
+      { step: 'outcome', owner: seen.owner, freed: false, error: null },
+    ]);
     expect(await other.inspect(key)).toMatchObject({ holders: [{ owner: next.owner }] });
     expect(next.signal.aborted).toBe(false);
   });
@@ -138,13 +142,19 @@ describe('freeing a holder', () => {
     const body = { key, owner: hold.owner };
     expect((await free(dashboard, { csrf, body, headers: { 'x-user': 'bob' } })).status).toBe(403);
     expect((await free(dashboard, { csrf, body })).status).toBe(200);
-    expect(audited).toMatchObject([{ by: 'ada', freed: true }]);
+    expect(audited).toMatchObject([
+      { by: 'ada', freed: null },
+      { by: 'ada', freed: true },
+    ]);
   });
 
-  it('waits for the audit, and fails with it', async () => {
+  it.each([
+    ['frees nothing if the audit refuses the intent', 'intent', false],
+    ['fails with the audit of the outcome', 'outcome', true],
+  ])('%s', async (_title, step, isFreed) => {
     const { family, dashboard, other } = await setUp({
-      audit: async () => {
-        throw new Error('the disk is full');
+      audit: async (entry) => {
+        if (entry.step === step) throw new Error('the disk is full');
       },
     });
     const key = `${family}:stuck`;
@@ -155,6 +165,24 @@ describe('freeing a holder', () => {
     await expect(free(dashboard, { csrf, body: { key, owner: hold.owner } })).rejects.toThrow(
       'the disk is full',
     );
+    expect(await other.getLock(key).isLocked()).toBe(!isFreed);
+  });
+
+  it('writes down an attempt at a lock that has just gone', async () => {
+    const { family, dashboard, other, audited } = await setUp();
+    const key = `${family}:gone`;
+    const hold = await other.getLock(key).lock();
+    const page = await watch(dashboard);
+    const { csrf } = await page.next('hello');
+    await page.row(key);
+    await hold.unlock();
+    await eventually(() => !page.rows.has(key), { withinMs: 10_000 });
+    const answer = await free(dashboard, { csrf, body: { key, owner: hold.owner } });
+    expect(await answer.json()).toEqual({ freed: false });
+    expect(audited).toMatchObject([
+      { step: 'intent', key, owner: hold.owner },
+      { step: 'outcome', key, owner: hold.owner, label: null, freed: false, error: null },
+    ]);
   });
 
   it('is written to stderr unless told otherwise', async () => {
@@ -167,7 +195,7 @@ describe('freeing a holder', () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {
       await free(dashboard, { csrf, body: { key, owner: hold.owner } });
-      const [line] = write.mock.calls.map(([text]) => String(text)).filter((text) => text.includes(key));
+      const [, line] = write.mock.calls.map(([text]) => String(text)).filter((text) => text.includes(key));
       expect(line).toMatch(/^holdfast dashboard: \{"at":.*"freed":true.*\}\n$/);
     } finally {
       write.mockRestore();
@@ -238,6 +266,7 @@ describe('a request to free', () => {
     const hold = await other.getLock(key).lock();
     const answer = await free(dashboard, { csrf, body: { key, owner: hold.owner } });
     expect(await answer.json()).toEqual({ freed: false });
-    expect([audited, hold.signal.aborted]).toEqual([[], false]);
+    expect(audited).toMatchObject([{ key }, { key, owner: hold.owner, freed: false }]);
+    expect(hold.signal.aborted).toBe(false);
   });
 });

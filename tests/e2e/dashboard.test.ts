@@ -85,13 +85,10 @@ describe('holdfast dashboard', WITHIN, () => {
       body: JSON.stringify({ key, owner: hold.owner }),
     });
     expect(await answer.json()).toEqual({ freed: true });
-    const [entry, end] = (await readFile(log, 'utf8')).split('\n');
-    expect(JSON.parse(entry ?? '')).toMatchObject({
-      key,
-      owner: hold.owner,
-      label: 'billing 7',
-      freed: true,
-    });
+    const [intent, outcome, end] = (await readFile(log, 'utf8')).split('\n');
+    const about = { key, owner: hold.owner, label: 'billing 7' };
+    expect(JSON.parse(intent ?? '')).toMatchObject({ ...about, step: 'intent', freed: null });
+    expect(JSON.parse(outcome ?? '')).toMatchObject({ ...about, step: 'outcome', freed: true });
     expect(end).toBe('');
     expect((await stat(log)).mode & 0o777).toBe(0o600);
     started.cli.signal('SIGTERM');
