@@ -96,6 +96,15 @@ describe('holdfast dashboard', WITHIN, () => {
     await page.ended;
   });
 
+  it('warns of an address that others reach, since there is no TLS', async () => {
+    const started = await start(['--host', '0.0.0.0']);
+    started.cli.signal('SIGTERM');
+    const { code, stderr } = await started.cli.ended;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^holdfast dashboard: warning: .*without TLS.*0\.0\.0\.0.*\n$/);
+    expect(stderr.split('\n')).toHaveLength(2);
+  });
+
   it('says in one line what is wrong', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

@@ -67,6 +67,11 @@ async function dashboard(pattern: string, flags: DashboardFlags): Promise<number
     maxCommandsPerSecond: flags.maxCommands,
   });
   await using server = await listen(served.node, flags.port, host);
+  if (!isLoopback(host)) {
+    process.stderr.write(
+      `holdfast dashboard: warning: the token and the page travel without TLS to ${host}: put a proxy with TLS in front\n`,
+    );
+  }
   const url = `http://${hostInUrl(host)}:${server.port}/`;
   const address = `${url}?token=${encodeURIComponent(token)}`;
   if (json) process.stdout.write(`${JSON.stringify({ url, address, token, allowFree })}\n`);
