@@ -215,7 +215,7 @@ const LONG_COMMANDS = ['bench', 'dashboard', 'doctor', 'run-lost', 'unlock', 'wa
 
 /** The server of the dashboard, at which no browser looks. */
 const DASHBOARD = ['access', 'free', 'node', 'stream'].map((file) => `dashboard/${file}.test.ts`);
-const LONG_DASHBOARD = ['changes', 'events', 'load', 'readers', 'topologies'].map(
+const LONG_DASHBOARD = ['changes', 'events', 'listeners', 'load', 'readers', 'topologies'].map(
   (file) => `dashboard/${file}.test.ts`,
 );
 

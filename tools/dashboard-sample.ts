@@ -59,7 +59,11 @@ function waiter(label: Label, serial: number): LockRow['waiters'][number] {
 
 function row(key: string, kind: LockRow['kind'], fields: Partial<LockRow> = {}): LockRow {
   const { holders = [], waiters = [] } = fields;
-  const counts = { held: holders.length, waiting: waiters.length };
+  const counts = {
+    held: holders.length,
+    waiting: waiters.length,
+    ownWaiting: kind === 'fair' ? 0 : waiters.length,
+  };
   return {
     key,
     kind,
@@ -178,6 +182,7 @@ function pointAt(index: number, count: number): ChartPoint {
   return {
     at: NOW - (count - 1 - index) * STEP_MS,
     held: Math.round(11 + 2 * Math.sin(index / 30) + 9 * rush + 2 * noise(index + 0.3)),
+    waitedFor: Math.round(1.5 + 4 * rush + noise(index + 0.9)),
     waiting: Math.round(2.5 + 11 * rush + 2 * noise(index + 0.7)),
     acquired,
     contended: Math.round(acquired * (0.05 + 0.2 * rush)),
@@ -198,7 +203,14 @@ export function sampleHello(): Hello {
     points: Array.from({ length: count }, (_, index) => pointAt(index, count)),
     timeline: TIMELINE,
     health: HEALTH,
-    load: { scanned: 1_240, keys: 3_106, sweepMs: 3_100, commandsPerSecond: 24, maxCommandsPerSecond: 1_000 },
+    load: {
+      scanned: 1_240,
+      keys: 3_106,
+      sweepMs: 3_100,
+      commandsPerSecond: 24,
+      maxCommandsPerSecond: 1_000,
+      countsListeners: true,
+    },
   };
 }
 

@@ -9,6 +9,7 @@ import { ProcessEvents, type ToldEvent } from './history/process-events.ts';
 import type { DashboardSettings } from './options.ts';
 import type { ChartPoint, Happening, Hello, Load, LockPage, RowHolder, ServerHealth } from './protocol.ts';
 import { CommandBudget } from './sampling/command-budget.ts';
+import { Listeners } from './sampling/listeners.ts';
 import { LockTable } from './sampling/lock-table.ts';
 import { paced } from './sampling/paced-driver.ts';
 import type { Waiter } from './sampling/row.ts';
@@ -27,6 +28,8 @@ export interface Watcher {
 
 /** A lease of which less was left when it was last seen had missed renewals. */
 const MISSED_PART = 0.5;
+
+const NOT_MEASURED = { held: null, waitedFor: null, waiting: null };
 
 /** What is between the names of its members in the name of a multi lock or red lock. */
 const BETWEEN_MEMBERS = ' + ';
@@ -64,8 +67,14 @@ export class Board {
       },
       (key) => this.#waitersOf(key),
     );
+    const driver = paced(wiring.driver, this.#budget);
     this.#sampler = new Sampler({
-      inspector: wiring.inspectorThrough(paced(wiring.driver, this.#budget)),
+      inspector: wiring.inspectorThrough(driver),
+      listeners: new Listeners({
+        driver,
+        isSharded: () => wiring.wire(false).publish === 'SPUBLISH',
+        onRefused: (why) => this.#onRefused(why),
+      }),
       table: this.table,
       budget: this.#budget,
       pattern: wiring.driver.keyPrefix + pattern,
@@ -140,7 +149,7 @@ export class Board {
   }
 
   #step(): void {
-    const measured = this.#sampler.isRunning ? this.table.totals() : { held: null, waiting: null };
+    const measured = this.#sampler.isRunning ? this.table.totals() : NOT_MEASURED;
     const point = this.#charts.step(Date.now(), measured);
     this.#tell((watcher) => watcher.onPoint(point));
   }
@@ -207,6 +216,11 @@ export class Board {
     if (!isNews) return;
     const text = `the dashboard cannot look at the locks: ${failure}`;
     this.note({ at: Date.now(), what: 'error', key: null, who: null, text, source: 'sampling' }, true);
+  }
+
+  #onRefused(why: string): void {
+    const text = `the server does not permit PUBSUB, so waiters of locks without a queue are not counted: ${why}`;
+    this.note({ at: Date.now(), what: 'warning', key: null, who: null, text, source: 'sampling' }, true);
   }
 
   /** Only of this client is the key of a name certain: another one may map names otherwise, or use another server. */

@@ -57,9 +57,15 @@ export interface LockRow {
   readonly holders: readonly RowHolder[];
   /** How many hold it or its permits; `holders` has the first ten only. */
   readonly held: number;
-  /** In order; the first hundred. Those that the server knows, and those of the clients in the dashboard's process. */
+  /** The first hundred, in order: by sampling the queue of a fair lock, by events the calls in `ownWaiting` of others. */
   readonly waiters: readonly { readonly owner: string; readonly label: string | null }[];
-  readonly waiting: number;
+  /**
+   * By sampling: how many are in the queue of a fair lock, and how many clients listen on the channel of another lock.
+   * Null where nothing tells: nothing is held, the kind has no channel, or the server does not permit to count.
+   */
+  readonly waiting: number | null;
+  /** By events: how many calls of the dashboard's client wait. */
+  readonly ownWaiting: number;
   /** The last fencing token, the count of a latch or counter, free permits, the rate. */
   readonly token: number | null;
   readonly count: number | null;
@@ -106,8 +112,12 @@ export interface Happening {
 /** What happened in one step of the charts. Null where nothing tells. */
 export interface ChartPoint {
   readonly at: number;
-  /** By sampling: locks that are held, and waiters that the server knows. Null while nobody had asked for samples. */
+  /**
+   * By sampling: locks that are held, locks that have waiters, and waiters in all, as `LockRow.waiting` counts them.
+   * Null while nobody had asked for samples.
+   */
   readonly held: number | null;
+  readonly waitedFor: number | null;
   readonly waiting: number | null;
   /**
    * By events: calls that ended, those that had to wait, those that timed out, holds that were lost. Null as long as
@@ -156,6 +166,8 @@ export interface Load {
   /** In the last seconds. */
   readonly commandsPerSecond: number;
   readonly maxCommandsPerSecond: number;
+  /** Whether the server permits to count the clients that listen on a channel. */
+  readonly countsListeners: boolean;
 }
 
 /** One lock, whole, with what happened to it. */

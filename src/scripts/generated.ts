@@ -1417,6 +1417,38 @@ return {
 `,
 });
 
+/** Counts the clients of this server that listen on channels, for people. It counts nothing if the server does not permit that. Changes nothing. */
+export const inspectListeners = defineScript<
+  { lock: string },
+  { count: string; channels: readonly string[] },
+  | { status: 'counted'; listeners: number[] }
+  | { status: 'refused'; why: string }
+>({
+  name: 'inspect/listeners',
+  sha1: '34c845873e71e14c24d42c214718146fa9d8fffc',
+  keys: [['lock', 'any']],
+  args: [['count', 'string'], ['channels', 'string...']],
+  replies: {
+    counted: [['listeners', 'integer...']],
+    refused: [['why', 'string']],
+  },
+  source: `local lock = KEYS[1]
+local count = ARGV[1]
+local channels = {}
+for i = 2, #ARGV do channels[i - 1] = ARGV[i] end
+local _ = lock
+local counts = redis.pcall('PUBSUB', count, unpack(channels))
+if counts.err then
+  return { 'refused', counts.err }
+end
+local reply = { 'counted' }
+for i = 2, #counts, 2 do
+  reply[#reply + 1] = counts[i]
+end
+return reply
+`,
+});
+
 /** Lists the permits of a semaphore with leases, for people. Changes nothing: a permit whose lease has ended counts as free, though no script has freed it yet. */
 export const inspectPermits = defineScript<
   { permits: string; ends: string },

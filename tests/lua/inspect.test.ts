@@ -4,12 +4,14 @@ import {
   inspectClients,
   inspectDescribe,
   inspectIdentity,
+  inspectListeners,
   inspectPermits,
   inspectPrimary,
   inspectServer,
   inspectSift,
 } from '../../src/scripts/generated.ts';
-import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
+import { RawConnection } from '../../src/testing/index.ts';
+import { describeWithProcess, openRaw, ownServer, sharedServer } from '../harness/servers.ts';
 import { expectRunning, ScriptBench } from './support/script-bench.ts';
 
 const bench = new ScriptBench();
@@ -62,6 +64,24 @@ describe('inspect/sift', () => {
 
   it('answers nothing for nothing', async () => {
     expect(await bench.run(inspectSift, { found: [] }, {})).toEqual({ status: 'sifted', positions: [] });
+  });
+});
+
+describe('inspect/listeners', () => {
+  it('counts the connections that listen on each channel', async () => {
+    const [busy, idle] = [bench.name(), bench.name()];
+    const { host, port } = sharedServer();
+    const listeners = await Promise.all([1, 2].map(() => RawConnection.connect(host, port)));
+    for (const listener of listeners) await listener.command('SUBSCRIBE', busy);
+    const channels = [idle, busy];
+    const counted = await bench.run(inspectListeners, { lock: busy }, { count: 'NUMSUB', channels });
+    expect(counted).toEqual({ status: 'counted', listeners: [0, 2] });
+    for (const listener of listeners) await listener.close();
+  });
+
+  it('says why it counts nothing', async () => {
+    const refused = await bench.run(inspectListeners, { lock: 'a' }, { count: 'NOTHING', channels: ['a'] });
+    expect(refused).toEqual({ status: 'refused', why: expect.stringMatching(/^ERR /) });
   });
 });
 

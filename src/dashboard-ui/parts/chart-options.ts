@@ -4,7 +4,7 @@ import type { ChartPoint } from '../../dashboard/protocol.ts';
 
 export interface Curve {
   readonly label: string;
-  readonly colour: 'accent' | 'ink' | 'bad';
+  readonly colour: 'accent' | 'ink' | 'warning' | 'bad';
   /** Mostly nothing: drawn as single bars. */
   readonly isRare?: boolean;
   readonly value: (point: ChartPoint) => number | null;

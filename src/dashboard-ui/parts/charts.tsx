@@ -1,6 +1,6 @@
 /** The last hour in four charts. Each says where its figures come from. */
 import type { ChartPoint } from '../../dashboard/protocol.ts';
-import { chartStepMs, summary } from '../state/store.ts';
+import { chartStepMs, load, summary } from '../state/store.ts';
 import { formatInterval, formatLatency, formatNumber } from '../view/format.ts';
 import { Chart } from './chart.tsx';
 import type { Curve } from './chart-options.ts';
@@ -12,7 +12,11 @@ const curve = (
   value: (point: ChartPoint) => number | null,
 ): Curve => ({ label, colour, value });
 
-const HELD = [curve('held', 'accent', ({ held }) => held), curve('waiting', 'ink', ({ waiting }) => waiting)];
+const HELD = [
+  curve('held', 'accent', ({ held }) => held),
+  curve('waited for', 'warning', ({ waitedFor }) => waitedFor),
+  curve('waiters', 'ink', ({ waiting }) => waiting),
+];
 const CALLS = [
   curve('calls', 'accent', ({ acquired }) => acquired),
   curve('contended', 'ink', ({ contended }) => contended),
@@ -26,13 +30,19 @@ const TROUBLE = [
   { ...curve('lost', 'bad', ({ losses }) => losses), isRare: true },
 ];
 
+const SAMPLED = 'Sampled at the server';
 const FROM_EVENTS = 'Events of this process';
 
 export function Charts() {
   return (
     <Panel title="The last hour" class="charts">
       <div class="chart-grid">
-        <Chart title="Held and waiting" from="Sampled at the server" curves={HELD} format={formatNumber} />
+        <Chart
+          title="Held and waiting"
+          from={load.value?.countsListeners === false ? `${SAMPLED}, fair queues only` : SAMPLED}
+          curves={HELD}
+          format={formatNumber}
+        />
         {summary.value.calls === null ? <Untold /> : <FromEvents />}
       </div>
     </Panel>

@@ -36,7 +36,7 @@ export function LockView({ name }: { name: string }) {
           {row === null ? <p class="quiet">Nobody holds it.</p> : <Holders row={row} />}
         </section>
         <section aria-label="Waiters">
-          <h3>Waiting, in order</h3>
+          <h3>{row?.kind === 'fair' ? 'Waiting, in order' : 'Waiting'}</h3>
           {row === null ? <p class="quiet">No waiter is known.</p> : <WaiterList row={row} />}
         </section>
         <section aria-label="History" class="history">

@@ -1,5 +1,5 @@
 /** The four figures that say whether all is well. */
-import { isListed, summary } from '../state/store.ts';
+import { isListed, load, summary } from '../state/store.ts';
 import { formatNumber, formatShare } from '../view/format.ts';
 
 interface TileProps {
@@ -10,15 +10,18 @@ interface TileProps {
 }
 
 const SAMPLED = 'sampled at the server';
+const LISTENING = 'in queues or listening, sampled at the server';
+const IN_QUEUES = 'in fair queues only: the server refuses PUBSUB';
 const UNTOLD = 'no client of this process tells';
 
 export function Tiles() {
   const { held, waiting, calls, contended, losses } = summary.value;
+  const waitingFrom = load.value?.countsListeners === false ? IN_QUEUES : LISTENING;
   const hasCalls = calls !== null && calls > 0;
   return (
     <dl class="tiles">
       <Tile label="Held" value={isListed.value ? formatNumber(held) : '–'} from={SAMPLED} />
-      <Tile label="Waiting" value={isListed.value ? formatNumber(waiting) : '–'} from={SAMPLED} />
+      <Tile label="Waiting" value={isListed.value ? formatNumber(waiting) : '–'} from={waitingFrom} />
       <Tile
         label="Contended"
         value={hasCalls ? formatShare((contended ?? 0) / calls) : '–'}

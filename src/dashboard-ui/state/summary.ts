@@ -16,7 +16,7 @@ export function summarise(rows: Iterable<LockRow>, points: readonly ChartPoint[]
   let waiting = 0;
   for (const row of rows) {
     if (row.held > 0) held += 1;
-    waiting += row.waiting;
+    waiting += row.waiting ?? 0;
   }
   return {
     held,

@@ -1,6 +1,7 @@
 /** Which locks the list shows, and in which order. */
 import type { LockRow, RowHolder } from '../../dashboard/protocol.ts';
 import type { Sort, View } from './view.ts';
+import { waiterCount } from './waiters.ts';
 
 /** What people know a holder by: its label, or its owner field where it has none. */
 export function holderName({ label, owner }: { label: string | null; owner: string }): string {
@@ -14,7 +15,7 @@ export function selectRows(rows: Iterable<LockRow>, view: View): LockRow[] {
   for (const row of rows) {
     if (view.kind !== null && row.kind !== view.kind) continue;
     if (view.state === 'held' && row.held === 0) continue;
-    if (view.state === 'waiting' && row.waiting === 0) continue;
+    if (view.state === 'waiting' && waiterCount(row) === 0) continue;
     if (search !== '' && !row.key.toLowerCase().includes(search)) continue;
     if (holder !== '' && !row.holders.some((one) => isHolder(one, holder))) continue;
     selected.push(row);
@@ -46,7 +47,7 @@ const VALUES: Readonly<Record<Sort, (row: LockRow) => string | number>> = {
   holder: ({ holders: [first] }) => (first === undefined ? '\uffff' : holderName(first).toLowerCase()),
   age: (row) => -heldSince(row),
   lease: leaseEnd,
-  waiting: ({ waiting }) => waiting,
+  waiting: waiterCount,
 };
 
 /** Rows that are equal otherwise keep the order of their names, so that the list does not jump. */

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const MOST_WAITS = 1_000;
 
 /** What is measured at the end of a step. */
-export type Measured = Pick<ChartPoint, 'held' | 'waiting'>;
+export type Measured = Pick<ChartPoint, 'held' | 'waitedFor' | 'waiting'>;
 
 export class Charts {
   readonly #points = new Ring<ChartPoint>(HOUR_MS / CHART_STEP_MS);

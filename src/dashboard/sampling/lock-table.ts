@@ -62,23 +62,28 @@ export class LockTable {
     return keys;
   }
 
-  /** How many are held, and how many wait. */
-  totals(): { held: number; waiting: number } {
+  /** As looks at the server show it: how many are held, for how many there are waiters, and how many wait. */
+  totals(): { held: number; waitedFor: number; waiting: number } {
     let held = 0;
+    let waitedFor = 0;
     let waiting = 0;
     for (const { row } of this.#entries.values()) {
       if (row.held > 0) held += 1;
-      waiting += row.waiting;
+      if ((row.waiting ?? 0) > 0) waitedFor += 1;
+      waiting += row.waiting ?? 0;
     }
-    return { held, waiting };
+    return { held, waitedFor, waiting };
   }
 
-  /** @param at when the server answered */
-  see(found: Description, at: number): void {
+  /**
+   * @param at when the server answered
+   * @param listening how many clients listen on its channel; undefined where that is not known
+   */
+  see(found: Description, at: number, listening?: number): void {
     const { key } = found;
     const before = this.#entries.get(key);
     const holders = seenHolders(found, at, before?.holders ?? NOBODY);
-    const row = rowOf(found, holders, this.#ownWaiters(key));
+    const row = rowOf(found, holders, listening, this.#ownWaiters(key));
     const text = JSON.stringify(row);
     this.#entries.delete(key);
     this.#entries.set(key, { row, text, holders, lookedAt: at });

@@ -3,10 +3,15 @@
  */
 import type { InspectedDriver } from '../../inspect/inspector.ts';
 import type { CommandBudget } from './command-budget.ts';
+import type { ListenedDriver } from './listeners.ts';
 
-export function paced(driver: InspectedDriver, budget: CommandBudget): InspectedDriver {
+/** What the dashboard looks through. */
+export type SampledDriver = InspectedDriver & ListenedDriver;
+
+export function paced(driver: SampledDriver, budget: CommandBudget): SampledDriver {
   return {
     topology: driver.topology,
+    nodeOf: (key) => driver.nodeOf(key),
     script: async (...call) => {
       await budget.take();
       return driver.script(...call);

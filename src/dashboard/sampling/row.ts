@@ -22,22 +22,26 @@ function figuresOf(found: Description): Pick<LockRow, 'token' | 'count' | 'free'
 
 /**
  * @param holders all of them, in order
- * @param ownWaiters those in this process: the server knows the waiters of a fair lock only
+ * @param listening how many clients listen on its channel; undefined where that is not known
+ * @param ownWaiters the calls of the dashboard's client: the server knows the waiters of a fair lock only
  */
 export function rowOf(
   found: Description,
   holders: ReadonlyMap<string, RowHolder>,
+  listening: number | undefined,
   ownWaiters: readonly Waiter[],
 ): LockRow {
   const queued = waitersOf(found).map(({ owner, client }) => ({ owner, label: client?.label ?? null }));
-  const waiters = found.kind === 'fair' ? queued : ownWaiters;
+  const isQueue = found.kind === 'fair';
+  const waiters = isQueue ? queued : ownWaiters;
   return {
     key: found.key,
     kind: found.kind,
     holders: [...holders.values()].slice(0, MOST_HOLDERS),
     held: found.kind === 'permitSemaphore' ? found.takenPermits : holders.size,
     waiters: waiters.slice(0, MOST_WAITERS),
-    waiting: waiters.length,
+    waiting: isQueue ? queued.length : (listening ?? null),
+    ownWaiting: ownWaiters.length,
     ...figuresOf(found),
   };
 }

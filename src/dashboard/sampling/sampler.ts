@@ -13,6 +13,7 @@ import type { Inspector, Page } from '../../inspect/inspector.ts';
 import { rateValueName } from '../../keys.ts';
 import type { Load } from '../protocol.ts';
 import type { CommandBudget } from './command-budget.ts';
+import type { Listeners } from './listeners.ts';
 import type { LockTable } from './lock-table.ts';
 
 /** A known lock is not looked at again sooner. */
@@ -33,6 +34,7 @@ export type Loop = 'walk' | 'look';
 
 export interface SamplerSettings {
   readonly inspector: Inspector;
+  readonly listeners: Listeners;
   readonly table: LockTable;
   readonly budget: CommandBudget;
   /** The keys to look at, as a pattern. */
@@ -66,13 +68,14 @@ export class Sampler {
   }
 
   load(): Load {
-    const { budget, maxCommandsPerSecond } = this.#settings;
+    const { budget, listeners, maxCommandsPerSecond } = this.#settings;
     return {
       scanned: this.#scanned,
       keys: Math.max(this.#keys, this.#scanned),
       sweepMs: this.#sweepMs,
       commandsPerSecond: budget.measured(),
       maxCommandsPerSecond,
+      countsListeners: !listeners.isRefused,
     };
   }
 
@@ -157,16 +160,17 @@ export class Sampler {
 
   async #see(found: Page['found']): Promise<void> {
     if (found.size === 0) return;
-    const { inspector, table } = this.#settings;
+    const { inspector, listeners, table } = this.#settings;
     const sights = [...found.values()];
     const descriptions = await inspector.describe(sights);
+    const listening = await listeners.count(descriptions);
     for (const [i, description] of descriptions.entries()) {
       // The permits left in a rate limiter are a whole number under a key of their own.
       const limiter = description.kind === 'counter' ? rateValueName(description.key) : undefined;
       const isPart = limiter !== undefined && table.row(limiter)?.kind === 'rateLimiter';
       const at = sights[i]?.at ?? Date.now();
       if (isPart) table.miss(description.key, at);
-      else table.see(description, at);
+      else table.see(description, at, listening.get(description.key));
     }
   }
 }

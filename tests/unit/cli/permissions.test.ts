@@ -11,6 +11,8 @@ describe('the trial of permissions', () => {
         called.add(command.toLowerCase());
     }
     expect(called).toContain('hset');
+    // Only the dashboard counts listeners, and goes on without: doctor does not ask for that permission.
+    called.delete('pubsub');
     expect([...called].filter((command) => !(command in PROBES))).toEqual([]);
   });
 

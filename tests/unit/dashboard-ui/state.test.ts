@@ -11,7 +11,14 @@ import {
 import { summarise } from '../../../src/dashboard-ui/state/summary.ts';
 import { holder, point, row } from './support/rows.ts';
 
-const LOAD = { scanned: 0, keys: 0, sweepMs: null, commandsPerSecond: 0, maxCommandsPerSecond: 100 };
+const LOAD = {
+  scanned: 0,
+  keys: 0,
+  sweepMs: null,
+  commandsPerSecond: 0,
+  maxCommandsPerSecond: 100,
+  countsListeners: true,
+};
 
 function hello(fields: Partial<Hello> = {}): Change {
   const data: Hello = {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { selectRows } from '../../../src/dashboard-ui/view/select.ts';
 import { formatView, PLAIN_VIEW, parseView, SORTS, type View } from '../../../src/dashboard-ui/view/view.ts';
+import { namedWaiters, waiterCount } from '../../../src/dashboard-ui/view/waiters.ts';
 import { holder, row } from './support/rows.ts';
 
 describe('the address', () => {
@@ -60,5 +61,17 @@ describe('the list', () => {
     expect(shown({ sort: 'age' })).toEqual(['stock', 'Order:1', 'order:2', 'bill']);
     expect(shown({ sort: 'lease' })).toEqual(['bill', 'order:2', 'Order:1', 'stock']);
     expect(shown({ sort: 'waiting', isDescending: true })).toEqual(['order:2', 'Order:1', 'bill', 'stock']);
+  });
+});
+
+describe('the waiters of a row', () => {
+  it('are named once for each client, with the number of its calls', () => {
+    const one = { owner: 'f0e1d2c3-0000-4000-8000-000000000000', label: 'api' };
+    const other = { owner: 'a1b2c3d4-0000-4000-8000-000000000000', label: null };
+    const found = row('a', { waiting: 1, ownWaiting: 4, waiters: [one, one, other, one] });
+    expect(namedWaiters(found).map(({ name }) => name)).toEqual(['api ×3', 'a1b2c3d4…']);
+    expect(waiterCount(found)).toBe(4);
+    expect(waiterCount(row('b', { waiting: 7 }))).toBe(7);
+    expect(waiterCount(row('c', { waiting: null }))).toBe(0);
   });
 });

@@ -45,7 +45,7 @@ function call(changes: Partial<AcquireMessage>): AcquireMessage {
 }
 
 describe('the charts', () => {
-  const measured = { held: 3, waiting: 1 };
+  const measured = { held: 3, waitedFor: 1, waiting: 1 };
 
   it('tell nothing of events before the first one', () => {
     const point = new Charts().step(1, measured);

@@ -95,7 +95,9 @@ describe('the table of locks', () => {
     expect(table.lookedAtBefore(1_500, 10)).toEqual(['b', 'c']);
     expect(table.lookedAtBefore(5_000, 2)).toEqual(['b', 'c']);
     expect(table.lookedAtBefore(500, 10)).toEqual([]);
-    expect(table.totals()).toEqual({ held: 3, waiting: 0 });
+    expect(table.totals()).toEqual({ held: 3, waitedFor: 0, waiting: 0 });
+    table.see({ ...lock(), key: 'a' } as Description, 3_000, 2);
+    expect(table.totals()).toEqual({ held: 3, waitedFor: 1, waiting: 2 });
   });
 
   it('names ten of many holders, and counts all', () => {

@@ -25,6 +25,7 @@ export function row(key: string, fields: Partial<LockRow> = {}): LockRow {
     held: holders.length,
     waiters: [],
     waiting: 0,
+    ownWaiting: 0,
     token: null,
     count: null,
     free: null,
@@ -37,6 +38,7 @@ export function point(at: number, fields: Partial<ChartPoint> = {}): ChartPoint 
   return {
     at,
     held: 0,
+    waitedFor: 0,
     waiting: 0,
     acquired: null,
     contended: null,
