@@ -1,7 +1,7 @@
 /** What the page is told: the list as it is, what changes in it, what happened, and what looking costs. */
 import { describe, expect, it } from 'vitest';
 import { randomName } from '../harness/names.ts';
-import { openShared, sharedServer } from '../harness/servers.ts';
+import { describeWithProcess, openShared, ownServer, sharedServer } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { asked, connect, ownDashboard, watch } from './support/own-dashboard.ts';
 
@@ -110,7 +110,7 @@ describe('the stream', () => {
     });
   });
 
-  it('shows the health of the server, with replicas and remedies, and the load', async () => {
+  it('shows the health of the server and the load', async () => {
     const { dashboard } = await setUp();
     const page = await watch(dashboard);
     const health = await page.next('health');
@@ -120,5 +120,19 @@ describe('the stream', () => {
     const load = await page.next('load', ({ sweepMs }) => sweepMs !== null);
     expect(load.maxCommandsPerSecond).toBe(1_000);
     expect(load.commandsPerSecond).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describeWithProcess('the stream of a server that endangers locks', () => {
+  it('names the problem, and its remedy', async () => {
+    const server = await ownServer({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
+    const page = await watch(await ownDashboard(await connect(server.url)));
+    const { status, problems } = await page.next('health');
+    expect(status).toBe('degraded');
+    expect(problems).toContainEqual({
+      code: 'HOLDFAST_EVICTION',
+      message: expect.stringContaining('allkeys-lru'),
+      remedy: expect.stringContaining('noeviction'),
+    });
   });
 });
