@@ -165,6 +165,8 @@ export class Wiring {
           });
     const wireWith = (guardOfLock?: Guard): Wire => ({
       driver: this.driver,
+      clock,
+      replicaCounts,
       writesOnce: driver.writesOnce,
       grantSender: new GrantSender(this.driver, replicaAcks, guardOfLock),
       guard: guardOfLock,

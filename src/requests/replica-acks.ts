@@ -31,7 +31,6 @@ export class ReplicaAcks {
   /** How many replicas have to acknowledge a grant of this key; a promise when the server has to be asked first. */
   needed(key: string): number | Promise<number> {
     const { driver, replicaCounts } = this.#settings;
-    if (replicaCounts.isNoneNeeded) return 0;
     const { requirement } = replicaCounts;
     const node = driver.nodeOf(key);
     if (typeof requirement === 'number' || (requirement === 'auto' && replicaCounts.isRefused(node)))
@@ -44,7 +43,6 @@ export class ReplicaAcks {
   /** Whether, by the last count, no replica has to acknowledge a grant of this key. */
   isNoneNeeded(key: string): boolean {
     const { driver, replicaCounts } = this.#settings;
-    if (replicaCounts.isNoneNeeded) return true;
     const node = driver.nodeOf(key);
     const known = replicaCounts.known(node);
     return known !== undefined && replicaCounts.required(node, known.replicas) === 0;

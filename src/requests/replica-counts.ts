@@ -26,14 +26,14 @@ interface Count {
 
 export class ReplicaCounts {
   readonly requirement: ReplicaRequirement;
+  /** Until then, by the clock, no grant needs an acknowledgement. In a Cluster, each primary has its own count. */
+  noneNeededUntil = Number.NEGATIVE_INFINITY;
   readonly #clock: Clock;
   readonly #expected: number;
   readonly #isCluster: boolean;
   readonly #counts = new Map<string, Count>();
   /** The most acknowledging replicas each primary ever had: a replica that is gone still counts for a majority. */
   readonly #mostSeen = new Map<string, number>();
-  /** Until then no grant needs an acknowledgement. In a Cluster, each primary has its own count, and this is not used. */
-  #noneNeededUntil = Number.NEGATIVE_INFINITY;
   /** The errors of primaries that do not let the client wait for their replicas. */
   readonly #refusals = new Map<string, string>();
 
@@ -42,12 +42,7 @@ export class ReplicaCounts {
     this.requirement = requirement;
     this.#expected = expected;
     this.#isCluster = topology === 'cluster';
-    if (requirement === 0) this.#noneNeededUntil = Number.POSITIVE_INFINITY;
-  }
-
-  /** Whether it is known, without a look at any primary, that no grant needs an acknowledgement. */
-  get isNoneNeeded(): boolean {
-    return this.#clock.now() < this.#noneNeededUntil;
+    if (requirement === 0) this.noneNeededUntil = Number.POSITIVE_INFINITY;
   }
 
   /** The primary has just reported this number of acknowledging replicas. */
@@ -56,7 +51,7 @@ export class ReplicaCounts {
     this.#mostSeen.set(node, Math.max(replicas, this.#mostSeen.get(node) ?? 0));
     if (typeof this.requirement === 'number' || this.#isCluster) return;
     const isNoneNeeded = this.required(node, replicas) === 0;
-    this.#noneNeededUntil = isNoneNeeded ? this.#clock.now() + COUNTED_FOR_MS : Number.NEGATIVE_INFINITY;
+    this.noneNeededUntil = isNoneNeeded ? this.#clock.now() + COUNTED_FOR_MS : Number.NEGATIVE_INFINITY;
   }
 
   /** The last count, and whether it is due to be repeated; undefined when the primary was never asked. */
@@ -107,7 +102,7 @@ export class ReplicaCounts {
   }
 
   #decideAnew(): void {
-    if (this.requirement !== 0) this.#noneNeededUntil = Number.NEGATIVE_INFINITY;
+    if (this.requirement !== 0) this.noneNeededUntil = Number.NEGATIVE_INFINITY;
   }
 
   /** A newly promoted node of a Cluster has no count: assume the lowest count of the other primaries. */

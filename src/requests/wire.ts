@@ -1,12 +1,16 @@
 /**
  * What every protocol needs to speak to the server.
  */
+import type { Clock } from '../clock.ts';
 import type { ScriptRunner } from '../scripts/script.ts';
 import type { GrantSender } from './grant-sender.ts';
 import type { Guard } from './guard.ts';
+import type { ReplicaCounts } from './replica-counts.ts';
 
 export interface Wire {
   readonly driver: ScriptRunner;
+  readonly clock: Clock;
+  readonly replicaCounts: ReplicaCounts;
   /** Sends scripts that grant something; the driver sends everything else. */
   readonly grantSender: GrantSender;
   /** Left out where there is no failover protection. */

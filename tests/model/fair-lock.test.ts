@@ -9,6 +9,7 @@ import { answerKey, fairChannel, fairQueueKey, fairSeenKey, fairTimeoutKey } fro
 import { FairProtocol } from '../../src/locks/fair-lock.ts';
 import { GrantSender } from '../../src/requests/grant-sender.ts';
 import { Guard } from '../../src/requests/guard.ts';
+import { ReplicaCounts } from '../../src/requests/replica-counts.ts';
 import type { Wire } from '../../src/requests/wire.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { ManualClock } from '../harness/manual-clock.ts';
@@ -257,6 +258,8 @@ describe('the fair lock and its model', () => {
         const guard = new Guard({ clock, graceMs: GRACE_MS, driver: place });
         const wireOver = (connection: RawConnection): Wire => ({
           driver: rawDriver(connection),
+          clock,
+          replicaCounts: new ReplicaCounts({ clock, requirement: 0, expected: 0, topology: 'standalone' }),
           grantSender: new GrantSender(rawDriver(connection), undefined, guard),
           guard,
           writesOnce: true,

@@ -114,7 +114,8 @@ describe('a count of replicas', () => {
 });
 
 describe('the time until which no grant needs an acknowledgement', () => {
-  const isNoneNeeded = ({ replicaCounts }: ReturnType<typeof setUp>) => replicaCounts.isNoneNeeded;
+  const isNoneNeeded = ({ clock, replicaCounts }: ReturnType<typeof setUp>) =>
+    clock.now() < replicaCounts.noneNeededUntil;
 
   it('never ends where none is wanted, and never begins where a number is', () => {
     const none = setUp(0);
