@@ -206,4 +206,23 @@ export const CROWDS = {
   },
 } satisfies Record<string, Budget>;
 
+/** What `lock()` passes when nobody contends, below `src/`: ARCHITECTURE.md tells the way. */
+export const FILES_OF_LOCK = [
+  'locks/protocol-lock',
+  'locks/lock-acquisition',
+  'locks/scripted-protocol',
+  'locks/hold',
+  'runtime/acquire',
+  'runtime/line',
+  'runtime/owner',
+  'runtime/tenure',
+  'runtime/lease-deadline',
+  'runtime/watchdog',
+  'scripts/script',
+  'drivers/call-timeout',
+  'drivers/ioredis/connection',
+  'clock',
+  'linked-list',
+];
+
 export type Scene = keyof typeof CYCLES | keyof typeof HAND_OVERS | keyof typeof CROWDS;

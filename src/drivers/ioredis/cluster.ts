@@ -26,7 +26,7 @@ import {
   openIoredisConnection,
   ping,
   send,
-  sendWhole,
+  sendThrough,
 } from './connection.ts';
 
 /** The used members of an ioredis or iovalkey `Cluster`. */
@@ -81,7 +81,7 @@ class IoredisClusterDriver implements Driver {
     // Without a key the library picks any primary, even one it has no connection to.
     const anywhere = key === undefined && this.#client.status === 'ready' ? this.#anyPrimary() : undefined;
     try {
-      return await sendWhole(anywhere ?? this.#client, command, signal);
+      return await sendThrough(anywhere ?? this.#client)(command, signal);
     } catch (error) {
       throw lastOf(error);
     }

@@ -13,6 +13,7 @@ import type {
   ScriptArgument,
   ScriptReply,
 } from '../driver.ts';
+import type { OneServer } from '../one-server.ts';
 
 /** Sends commands: a `Redis` instance, or a `Cluster`. */
 export interface IoredisSender {
@@ -236,13 +237,9 @@ export function send(
   return sent as Promise<ScriptReply>;
 }
 
-/** The same for a whole command, which it takes apart. */
-export function sendWhole(
-  client: IoredisSender,
-  command: ScriptArgument[],
-  signal?: CallSignal,
-): Promise<ScriptReply> {
-  return send(client, String(command.shift()), command, signal);
+/** The same for whole commands, which it takes apart. */
+export function sendThrough(client: IoredisSender): OneServer['send'] {
+  return (command, signal) => send(client, String(command.shift()), command, signal);
 }
 
 /** The used members of a command. The libraries call `toWritable` whenever they write the command. */

@@ -9,7 +9,7 @@ import type { Driver } from '../driver.ts';
 import { rememberErrors } from '../last-error.ts';
 import { OneServerDriver } from '../one-server.ts';
 import { ioredisCondition } from './condition.ts';
-import { type IoredisClient, openIoredisConnection, sendWhole } from './connection.ts';
+import { type IoredisClient, openIoredisConnection, sendThrough } from './connection.ts';
 import { SentinelPrimary } from './sentinel.ts';
 
 /**
@@ -37,7 +37,7 @@ export function ioredisDriver(
     writesOnce: true,
     topology: 'standalone',
     keyPrefix: String(keyPrefix ?? ''),
-    send: (command, signal) => sendWhole(client, command, signal),
+    send: sendThrough(client),
     open: (connectionStates, events) => openIoredisConnection(client, connectionStates, events),
     condition: () => ioredisCondition(client, disconnectClient !== undefined),
     ...(disconnectClient && { close: disconnectClient }),

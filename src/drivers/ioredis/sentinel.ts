@@ -22,7 +22,7 @@ import { rememberErrors } from '../last-error.ts';
 import type { OneServer } from '../one-server.ts';
 import { type Place, SentinelWatch } from '../sentinel-watch.ts';
 import { ioredisCondition } from './condition.ts';
-import { type IoredisClient, openIoredisConnection, sendWhole } from './connection.ts';
+import { type IoredisClient, openIoredisConnection, sendThrough } from './connection.ts';
 
 export const SENTINEL_PORT = 26_379;
 
@@ -111,7 +111,7 @@ export class SentinelPrimary implements OneServer {
   async send(command: ScriptArgument[], signal?: CallSignal): Promise<ScriptReply> {
     this.#watching ??= this.#watch();
     if (this.#connecting !== undefined) await this.#connecting;
-    return this.#ofPresent(sendWhole(this.#client, command, signal));
+    return this.#ofPresent(sendThrough(this.#client)(command, signal));
   }
 
   async open(connectionStates: ConnectionStates, events: ConnectionEvents): Promise<Connection> {
