@@ -7,7 +7,7 @@ import { eventually } from '../harness/wait.ts';
 import { type Run, RunningCli, runCli } from './support/cli.ts';
 import { numbersIn, readTable } from './support/run-demo.ts';
 
-const DEMO_MS = 90_000;
+const DEMO_MS = 180_000;
 
 function expectEverythingHeld({ code, stdout, stderr }: Run): void {
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });

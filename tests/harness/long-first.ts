@@ -17,7 +17,6 @@ const LONG = [
   'model-checking/model.test.ts',
   'chaos/split-brain.test.ts',
   'interop/synchronizers.suite.ts',
-  'e2e/demo.test.ts',
 ];
 
 function rank({ moduleId }: TestSpecification): number {
