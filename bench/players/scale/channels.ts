@@ -26,7 +26,9 @@ export interface ChannelsAnswer {
 }
 
 const NOBODY_LISTENS = `
-  export const [acquireChannel, holdChannel, renewChannel, releaseChannel, wakeChannel, eventChannels] = [];
+  export const acquireChannel = { hasSubscribers: false };
+  export const holdChannel = acquireChannel;
+  export const [renewChannel, releaseChannel, wakeChannel, eventChannels] = [];
   export const tracesAcquisitions = () => false;
   export const tracesReleases = () => false;
   export const tracesRenewals = () => false;
