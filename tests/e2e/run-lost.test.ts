@@ -93,7 +93,7 @@ describeWithProcess('holdfast run, whose lock is taken away', () => {
 
   it('ends the command before its explicit lease does', async () => {
     const { rival, start } = await stage();
-    const cli = start(STUBBORN, '--lease', '1500ms', '--grace', '300ms');
+    const cli = start(STUBBORN, '--lease', '5s', '--grace', '1s');
     const pids = await pidsOf(cli);
     await rival.getLock('gate').lock();
     expect(pids.map(isRunning)).toEqual([false, false]);
