@@ -15,7 +15,7 @@ import { glideConfig } from '../harness/valkey-glide.ts';
 import { SLACK_MS, timed } from './support/arena.ts';
 import { readMessageRows } from './support/message-rows.ts';
 
-const COMMAND_TIMEOUT_MS = 500;
+const COMMAND_TIMEOUT_MS = 1_000;
 const SECRET = 'wr0ng-s3cret';
 const ROWS = readMessageRows();
 const TRIED = new Set<string>();
