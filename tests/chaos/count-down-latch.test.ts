@@ -31,7 +31,7 @@ async function countOn(server: TestServer, name: string): Promise<number> {
 /** Begins a wait, and resolves when it has looked before and behind its subscription: it sleeps then. */
 async function asleep({ proxy, latch }: Stage, waitMs?: number) {
   const first = seen(proxy, LOOK);
-  const waiting = timed(latch.await(waitMs === undefined ? {} : { waitMs }));
+  const waiting = timed(() => latch.await(waitMs === undefined ? {} : { waitMs }));
   await first;
   await seen(proxy, LOOK);
   // Answered behind that look, on the same connection.

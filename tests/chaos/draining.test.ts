@@ -148,8 +148,10 @@ describeWithProcess('a drain while the server is gone', () => {
       watchdogMs: LONG_MS,
     });
     await server.pause();
-    child.kill('SIGTERM');
-    const { tookMs, value } = await timed(child.exited);
+    const { tookMs, value } = await timed(() => {
+      child.kill('SIGTERM');
+      return child.exited;
+    });
     expect(value).toEqual({ code: null, signal: 'SIGTERM' });
     expect(tookMs).toBeGreaterThan(drainMs);
     expect(tookMs).toBeLessThan(drainMs + commandTimeoutMs + POLITE_MS + SLACK_MS);
@@ -203,7 +205,7 @@ describeWithProcess('a drain while the server is gone', () => {
     const client = await join('Holdfast.connect', proxy, { commandTimeoutMs });
     client.on('error', () => {});
     const [released, kept] = await Promise.all([1, 2].map(() => client.getLock(randomName()).lock()));
-    const closing = timed(client.close({ drainMs }));
+    const closing = timed(() => client.close({ drainMs }));
     proxy.blackhole();
     const unlocking = timed(released?.unlock() ?? Promise.reject(new Error('not held')));
     const { tookMs } = await closing;

@@ -126,7 +126,7 @@ describeWithProcess('replicas do not acknowledge', () => {
         for (const { prepare, name } of kinds) await prepare?.(other, name);
         const healed = await strike(fault);
 
-        const asked = kinds.map(({ take, name }) => timed(take(insisting, name)));
+        const asked = kinds.map(({ take, name }) => timed(() => take(insisting, name)));
         for (const { error, tookMs } of await Promise.all(asked)) {
           expect(error).toMatchObject({ code: 'ERR_REPLICATION', acknowledged: 0, required: 1 });
           expect(tookMs).toBeGreaterThanOrEqual(REPLICA_TIMEOUT_MS - 20);

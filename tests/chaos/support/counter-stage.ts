@@ -90,7 +90,7 @@ export async function failedInTime(counter: {
 }): Promise<Settled[]> {
   const [unlimited, limited, single] = await Promise.all([
     timed(counter.acquire()),
-    timed(counter.tryAcquire(2, { waitMs: 700 })),
+    timed(() => counter.tryAcquire(2, { waitMs: 700 })),
     timed(counter.tryAcquire(3)),
   ]);
   expect(unlimited.tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
