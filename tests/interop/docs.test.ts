@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { ROOT } from '../examples/support/doc-blocks.ts';
 import { linkedProofs, readProofs } from '../examples/support/proofs.ts';
 import { collectTitles, type Path } from './support/titles.ts';
@@ -123,6 +123,11 @@ describe('the page on Redisson', () => {
 
   const isTested = (title: string, place = '') =>
     tests.some((path) => path[0]?.startsWith(place) === true && isOf(title, path));
+
+  it('is read without a trace: what later files of this worker import runs on the real vitest', async () => {
+    const { sharedServer } = await import('../harness/servers.ts');
+    expect(sharedServer().url).toBe(inject('serverUrl'));
+  });
 
   it('has its tables', () => {
     expect(kinds).toHaveLength(7);

@@ -61,6 +61,8 @@ export async function collectTitles(): Promise<Path[]> {
   } finally {
     vi.doUnmock('vitest');
     vi.doUnmock('./java-build.ts');
+    // The worker runs other files after this one, which must not get modules that imported the mock.
+    vi.resetModules();
   }
   return found;
 }
