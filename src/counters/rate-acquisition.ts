@@ -76,9 +76,9 @@ export class RateAcquisition extends CounterAcquisition<true | Error, Answer> {
     return { kind: 'spin', nextDelayMs: () => Math.min(this.#waitMs, jittered(POLL_MS)) };
   }
 
-  protected attempt(): Promise<Answer> {
+  protected attempt(isDoubtful: boolean): Promise<Answer> {
     const acquire = this.#counter.requestWith(rateLimiterAcquire, this.#counter.keys, this.#args);
-    return acquire({ answer: this.#answer, rememberMs: this.hadTrouble ? LATE_MS : 0 });
+    return acquire({ answer: this.#answer, rememberMs: isDoubtful ? LATE_MS : 0 });
   }
 
   protected busyMs(answer: Answer): number | undefined {

@@ -46,25 +46,25 @@ export class SemaphoreAcquisition extends CounterAcquisition<PermitSection | tru
     return !this.#creation.creates && this.#counter.context.wire.grantSender.isOneCommand(this.#counter.key);
   }
 
-  protected attempt(): Promise<Answer> {
+  protected attempt(isDoubtful: boolean): Promise<Answer> {
     return this.#creation.attempt(
-      () => this.#ask(),
+      () => this.#ask(isDoubtful),
       () => {
         // The caller gave up meanwhile: this attempt would take permits for nobody.
         if (this.#isGivenUp) throw this.repeated();
         // The answer of the first attempt is final.
         this.#answer = undefined;
-        return this.#ask();
+        return this.#ask(isDoubtful);
       },
     );
   }
 
-  #ask(): Promise<Answer> {
+  #ask(isDoubtful: boolean): Promise<Answer> {
     const { context, requests, keys } = this.#counter;
     const { grantSender, rememberMs } = context.wire;
     this.#answer ??= requests.nextAnswerKey();
     // A copy of the attempt may still arrive. Until it cannot, it must find the remembered "too few".
-    const shortMs = this.hadTrouble ? Math.max(LATE_MS, rememberMs) : rememberMs;
+    const shortMs = isDoubtful ? Math.max(LATE_MS, rememberMs) : rememberMs;
     const args = { count: this.count, takenMs: UNANSWERED_MS, shortMs };
     return grantSender.permits(this.#counter, semaphoreAcquire, { ...keys, answer: this.#answer }, args);
   }
@@ -80,9 +80,9 @@ export class SemaphoreAcquisition extends CounterAcquisition<PermitSection | tru
     throw this.repeated();
   }
 
-  protected accept(): PermitSection | true {
+  protected accept(_answer: Answer, isDoubtful: boolean): PermitSection | true {
     const { context, key } = this.#counter;
-    if (!this.hadTrouble && this.#answer !== undefined) context.answerRetention.arrived(key, this.#answer);
+    if (!isDoubtful && this.#answer !== undefined) context.answerRetention.arrived(key, this.#answer);
     return this.#section ?? true;
   }
 

@@ -18,9 +18,9 @@ import type { Tenure } from './tenure.ts';
 import type { Limits } from './wait-budget.ts';
 
 /** Turns a thrown error into a rejection, as an async function does, but without its extra microtasks. */
-export function promised<T>(begin: () => Promise<T>, self?: unknown): Promise<T> {
+export function promised<T>(begin: () => Promise<T>): Promise<T> {
   try {
-    return begin.call(self);
+    return begin();
   } catch (error) {
     return Promise.reject(error);
   }
@@ -43,8 +43,6 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   /** When the call must settle even if the server does not answer. */
   #settleBy = Number.POSITIVE_INFINITY;
   #hasAttempted = false;
-  /** An attempt failed, perhaps without an answer: a copy of it may arrive at any time. */
-  protected hadTrouble = false;
   /** An attempt with an unknown outcome may have run, or may still run. */
   #isInDoubt = false;
   /** The last attempt failed, but a retry may succeed. */
@@ -81,14 +79,18 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   protected get isBounded(): boolean {
     return true;
   }
-  /** Asks the server once. Must be idempotent: after a lost reply it is called again. */
-  protected abstract attempt(): Promise<A>;
+  /**
+   * Asks the server once. Must be idempotent: after a lost reply it is called again.
+   *
+   * @param isDoubtful an earlier attempt was never answered, and a copy of it may arrive at any time
+   */
+  protected abstract attempt(isDoubtful: boolean): Promise<A>;
   /** For how long others hold it, or `UNKNOWN_MS`; undefined when it was granted. */
   protected abstract busyMs(answer: A): number | undefined;
   /**
    * Turns a grant into the caller's result, in the turn in which the answer was decoded.
    *
-   * @param isDoubtful an earlier attempt was never answered and may still be on its way
+   * @param isDoubtful as for `attempt`
    * @throws the caller's error; the grant is then abandoned
    */
   protected abstract accept(answer: A, isDoubtful: boolean): T;
@@ -189,7 +191,7 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
     if (this.isBounded && this.#trouble === undefined) this.#cancelLimit?.();
     else this.#limit(this.#settleBy);
     // An error thrown before the send must not reach the code that made this waiter proceed.
-    promised(this.attempt, this).then(
+    promised(() => this.attempt(wasInDoubt)).then(
       (answer) => {
         if (this.#state === 'asking') this.#answered(answer, wasInDoubt);
       },
@@ -237,7 +239,6 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
   }
 
   #failed(error: unknown, wasInDoubt: boolean): void {
-    this.hadTrouble = true;
     if (!mayHaveRun(error)) this.#isInDoubt = wasInDoubt;
     // Half of the slot has moved: this is no outage, and it passes.
     if (isSlotMoving(error)) this.#waitForEver();
