@@ -32,7 +32,7 @@ export const FULL: Pace = {
   handovers: 50,
   burstTasks: 1_000,
   burstMs: 10_000,
-  guardRounds: 60,
+  guardRounds: 400,
   channelRounds: 1_600,
   holds: 100_000,
   watchdogMs: 30_000,

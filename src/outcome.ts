@@ -20,7 +20,7 @@ export type Outcome = 'transient' | 'refused' | 'unknown';
 
 const UNSENT_BRAND = Symbol.for('holdfast.unsent');
 
-/** One of our drivers rejected a command before it was written. */
+/** A command had no effect: a driver of ours rejected it before it was written, or its script declined to run. */
 export class UnsentError extends Error {
   readonly [UNSENT_BRAND] = true;
 }

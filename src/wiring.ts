@@ -110,7 +110,7 @@ export class Wiring {
       },
       replicaCounts,
       channels,
-      keyFor: (text) => this.guard.termsFor(text).key,
+      keyFor: (text) => this.guard.recordFor(text),
       onPrimary: ({ node, replicationId, replicas: connected }) => {
         this.guard.sawAt(node, replicationId);
         if (connected !== null) replicaCounts.counted(node, connected);

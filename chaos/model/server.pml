@@ -44,7 +44,7 @@ inline giveToken(o) {
 }
 #endif
 
-/* lua/lock/acquire.lua; with the guard, lua/guard/check.lua runs before it. */
+/* lua/lock/acquire.lua; with the guard, lua/guard/check.lua or settled.lua runs before it. */
 inline runAcquire(c, o) {
   remaining = 0;
 #if defined(GUARD) && !defined(STRANGERS_AT_ONCE)

@@ -64,7 +64,7 @@ async function replicationId(server: TestServer): Promise<string> {
 
 /** Has a server that was just started judged as one that has run for long, and cannot have forgotten a hold. */
 export async function settleGuard(server: TestServer): Promise<void> {
-  await server.command('SET', GUARD, await replicationId(server));
+  await server.command('SET', GUARD, `master_replid:${await replicationId(server)}`);
 }
 
 /**

@@ -1,8 +1,8 @@
 --- Does what fair-lock/acquire does, for clients with the guard: during a grace, the owner still queues up and gives
 --- signs of life.
 ---
---- All other locks are acquired behind guard/check, which ends the attempt of a new owner. The waiters of a fair lock
---- would be silent during a grace, and would lose their places to each other.
+--- All other locks are acquired behind guard/check or guard/settled, which end the attempt of a new owner. The waiters
+--- of a fair lock would be silent during a grace, and would lose their places to each other.
 ---
 --- @key lock       hash    owner -> hold count; its TTL is the lease
 --- @key queue      list    the waiters in order of arrival

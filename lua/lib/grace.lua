@@ -2,7 +2,7 @@
 ---
 --- A promoted replica or a restarted server has a new replication id, and may lack the last grants. For one grace no
 --- new owner may acquire, and holders may reclaim holds that are missing. The record has the last id seen and the end
---- of its grace: `<id> <ms>`, or `<id>` once the grace is over.
+--- of its grace, `<id> <ms>`. Once the grace is over, it is the line by which INFO tells the id: `master_replid:<id>`.
 ---
 --- @include lib/now
 
@@ -14,14 +14,14 @@ local function startedAt(now)
   return now - math.max(0, tonumber(uptime) - 1) * 1000
 end
 
--- Answers how long new owners have to wait, 0 for not at all, and the id of the server. A `trusted` server has been in
--- charge for longer than a grace: in a Cluster, a slot that was not used since then needs no second grace.
+-- Answers how long new owners have to wait, and the id of the server; 0 if they need not. A `trusted` server has been
+-- in charge for longer than a grace: in a Cluster, a slot that was not used since then needs no second grace.
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
   local record = redis.call('GET', guard) or ''
-  -- The usual case, decided without reading the clock or parsing the text.
-  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
-    return 0, record
+  -- As guard/settled decides it.
+  if #record == 54 and string.find(text, record, 1, true) then
+    return 0
   end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
@@ -38,8 +38,8 @@ local function graceLeft(guard, graceMs, trusted)
     endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
-    redis.call('SET', guard, id)
-    return 0, id
+    redis.call('SET', guard, 'master_replid:' .. id)
+    return 0
   end
   -- A later end means that the clock was set back.
   local latest = now + graceMs

@@ -16,6 +16,7 @@ import {
   fencedLockGuardedAcquire,
   fencedLockLastToken,
   fencedLockReclaim,
+  fencedLockSettledAcquire,
 } from '../scripts/generated.ts';
 import type { Hold } from './hold.ts';
 import type { Lock } from './lock.ts';
@@ -60,7 +61,11 @@ export interface FencedLockOptions extends LockKindOptions {
   tokenRetentionMs?: number | undefined;
 }
 
-const ACQUIRE = { unguarded: fencedLockAcquire, guarded: fencedLockGuardedAcquire };
+const ACQUIRE = {
+  unguarded: fencedLockAcquire,
+  settled: fencedLockSettledAcquire,
+  guarded: fencedLockGuardedAcquire,
+};
 
 class FencedProtocol extends ReentrantProtocol {
   /** The next hold needs a new token. */

@@ -23,6 +23,7 @@ import {
   readWriteLockReadRenew as readRenewScript,
   readWriteLockGuardedReadAcquire,
   readWriteLockReadAcquire,
+  readWriteLockSettledReadAcquire,
 } from '../scripts/generated.ts';
 import { holdKeys, ReadWriteProtocol, WRITER } from './read-write-protocol.ts';
 import { guardedBy } from './reclaiming.ts';
@@ -44,7 +45,11 @@ export function renewReads({ driver }: Wire): Renew {
   };
 }
 
-const ACQUIRE = { unguarded: readWriteLockReadAcquire, guarded: readWriteLockGuardedReadAcquire };
+const ACQUIRE = {
+  unguarded: readWriteLockReadAcquire,
+  settled: readWriteLockSettledReadAcquire,
+  guarded: readWriteLockGuardedReadAcquire,
+};
 
 export class ReadProtocol extends ReadWriteProtocol implements LockProtocol {
   /** Other readers keep the key alive, and with it the field. */

@@ -10,7 +10,7 @@ import { guardCheck } from '../scripts/generated.ts';
 /** The keys and arguments that the reclaim scripts of all kinds of locks share. */
 export interface ReclaimTerms {
   readonly guard: { readonly guard: string };
-  readonly grace: { readonly graceMs: number; readonly trusted: string };
+  readonly grace: GuardTerms;
 }
 
 export interface Reclaimed {
@@ -19,21 +19,17 @@ export interface Reclaimed {
 
 type Reclaim = (hold: Claimed, terms: ReclaimTerms) => Promise<Reclaimed>;
 
-function split({ key, graceMs, trusted }: GuardTerms): ReclaimTerms {
-  return { guard: { guard: key }, grace: { graceMs, trusted } };
-}
-
 /** Undefined where the client, or the lock, has no guard. */
 export function guardedBy({ driver, guard }: Wire, key: string, reclaim: Reclaim): Guarded | undefined {
   if (guard === undefined) return undefined;
   return {
     graceMs: guard.graceMs,
     async reclaim(hold) {
-      return (await reclaim(hold, split(guard.termsFor(key)))).status;
+      const record = { guard: guard.recordFor(key) };
+      return (await reclaim(hold, { guard: record, grace: guard.terms() })).status;
     },
     async isGrace() {
-      const terms = split(guard.termsFor(key));
-      const reply = await guardCheck.run(driver, terms.guard, terms.grace);
+      const reply = await guardCheck.run(driver, { guard: guard.recordFor(key) }, guard.terms());
       if (reply.status === 'grace') guard.saw(key, reply.server);
       return reply.status === 'grace';
     },

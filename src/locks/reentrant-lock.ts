@@ -18,12 +18,13 @@ import {
   lockReclaim,
   lockRelease,
   lockRenew,
+  lockSettledAcquire,
 } from '../scripts/generated.ts';
 import { guardedBy, type Reclaimed, type ReclaimTerms } from './reclaiming.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
 
 export const REENTRANT_SCRIPTS = {
-  acquire: { unguarded: lockAcquire, guarded: lockGuardedAcquire },
+  acquire: { unguarded: lockAcquire, settled: lockSettledAcquire, guarded: lockGuardedAcquire },
   release: lockRelease,
   end: lockEnd,
   renew: lockRenew,

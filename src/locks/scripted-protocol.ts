@@ -25,10 +25,15 @@ import type {
   lockHolder,
   lockRelease,
   lockRenew,
+  lockSettledAcquire,
 } from '../scripts/generated.ts';
 
 export interface LockScripts {
-  readonly acquire: { readonly unguarded: typeof lockAcquire; readonly guarded: typeof lockGuardedAcquire };
+  readonly acquire: {
+    readonly unguarded: typeof lockAcquire;
+    readonly settled: typeof lockSettledAcquire;
+    readonly guarded: typeof lockGuardedAcquire;
+  };
   readonly release: typeof lockRelease;
   readonly end: typeof lockEnd;
   readonly renew: typeof lockRenew;

@@ -17,12 +17,17 @@ import {
   simpleLockReclaim,
   simpleLockRelease,
   simpleLockRenew,
+  simpleLockSettledAcquire,
 } from '../scripts/generated.ts';
 import { guardedBy } from './reclaiming.ts';
 import { ScriptedProtocol } from './scripted-protocol.ts';
 
 export const SIMPLE_SCRIPTS = {
-  acquire: { unguarded: simpleLockAcquire, guarded: simpleLockGuardedAcquire },
+  acquire: {
+    unguarded: simpleLockAcquire,
+    settled: simpleLockSettledAcquire,
+    guarded: simpleLockGuardedAcquire,
+  },
   release: simpleLockRelease,
   end: simpleLockEnd,
   renew: simpleLockRenew,

@@ -21,6 +21,8 @@ import {
   lockLeave,
   readWriteLockGuardedSteal,
   readWriteLockGuardedWriteAcquire,
+  readWriteLockSettledSteal,
+  readWriteLockSettledWriteAcquire,
   readWriteLockSteal,
   readWriteLockWriteAcquire,
   readWriteLockWriteReclaim as writeReclaimScript,
@@ -33,8 +35,16 @@ import { guardedBy } from './reclaiming.ts';
 const SHOW_EVERY_MS = 1_000;
 const NOTED_MS = 3_000;
 
-const ACQUIRE = { unguarded: readWriteLockWriteAcquire, guarded: readWriteLockGuardedWriteAcquire };
-const STEAL = { unguarded: readWriteLockSteal, guarded: readWriteLockGuardedSteal };
+const ACQUIRE = {
+  unguarded: readWriteLockWriteAcquire,
+  settled: readWriteLockSettledWriteAcquire,
+  guarded: readWriteLockGuardedWriteAcquire,
+};
+const STEAL = {
+  unguarded: readWriteLockSteal,
+  settled: readWriteLockSettledSteal,
+  guarded: readWriteLockGuardedSteal,
+};
 
 export interface WriteStyle {
   /** New readers of every holdfast client wait while this writer waits. */

@@ -6,10 +6,10 @@
  * grace, the lock looks busy to new owners.
  */
 import { ReplicationError } from '../errors.ts';
-import { classify } from '../outcome.ts';
-import type { guardCheck } from '../scripts/generated.ts';
+import { note } from '../explain.ts';
+import { classify, UnsentError } from '../outcome.ts';
 import type { Script, ScriptRunner } from '../scripts/script.ts';
-import type { Guard } from './guard.ts';
+import type { Guard, GuardTerms } from './guard.ts';
 import type { ReplicaAcks } from './replica-acks.ts';
 
 /** The user's name, and the key that determines the server. */
@@ -26,14 +26,24 @@ interface KeptOut {
 /** A script that grants a lock, without and with the guard. */
 export interface GrantingScripts<Keys, Args, Reply extends { status: string }> {
   readonly unguarded: Pick<Script<Keys, Args, Reply>, 'run'>;
+  /** Runs only at a settled server; left out where waiters have to do something during a grace. */
+  readonly settled?: Pick<Script<Keys & { guard: string }, Args, Reply | { status: 'unsettled' }>, 'run'>;
+  /** Finds out whether the server is in its grace. */
   readonly guarded: Pick<
     Script<
-      Keys & Parameters<typeof guardCheck.run>[1],
-      Args & Parameters<typeof guardCheck.run>[2],
-      Reply | Exclude<Awaited<ReturnType<typeof guardCheck.run>>, { status: 'open' }>
+      Keys & { guard: string },
+      Args & GuardTerms,
+      Reply | { status: 'grace'; remainingMs: number; server: string }
     >,
     'run'
   >;
+}
+
+/** The next attempt finds out about the grace, within the limits of its caller. */
+function serverChanged(): Error {
+  const error = new UnsentError('another server is in charge, or the same one restarted');
+  note(error, error.message);
+  return error;
 }
 
 /** The answers that grant something; after any other answer there is nothing to acknowledge. */
@@ -93,25 +103,31 @@ export class GrantSender {
     return this.#replicaAcks?.needed(key) ?? 0;
   }
 
-  /** Sends the script, with the question whether the server is in its grace where there is a guard. */
+  /** Sends the script, behind the guard where there is one. */
   #ask<Keys extends object, Args extends object, Reply extends { status: string }>(
     runner: ScriptRunner,
     { key }: Place,
-    { unguarded, guarded }: GrantingScripts<Keys, Args, Reply>,
+    { unguarded, settled, guarded }: GrantingScripts<Keys, Args, Reply>,
     keys: Keys,
     args: Args,
   ): Promise<Reply | KeptOut> {
     const asks = this.#guard;
     if (asks === undefined) return unguarded.run(runner, keys, args);
-    const { key: guard, graceMs, trusted } = asks.termsFor(key);
+    const record = asks.recordFor(key);
     // Both objects were made for this call. Spreading them would cost more than the rest of the client's work.
-    const asked = guarded.run(
-      runner,
-      Object.assign(keys, { guard }),
-      Object.assign(args, { graceMs, trusted }),
-    );
-    return asked.then((reply) => {
-      if (!('server' in reply)) return reply as Reply;
+    const guardedKeys = Object.assign(keys, { guard: record });
+    if (settled !== undefined && asks.isSettled(record)) {
+      return settled.run(runner, guardedKeys, args).then((reply) => {
+        if (reply.status !== 'unsettled') return reply as Reply;
+        asks.unsettled(record);
+        throw serverChanged();
+      });
+    }
+    return guarded.run(runner, guardedKeys, Object.assign(args, asks.terms())).then((reply) => {
+      if (!('server' in reply)) {
+        asks.settled(record);
+        return reply as Reply;
+      }
       asks.saw(key, reply.server);
       return { status: 'busy', remainingMs: reply.remainingMs };
     });

@@ -11,9 +11,8 @@ import type { Clock } from '../clock.ts';
 import type { Driver } from '../drivers/driver.ts';
 import { slotOf, tagOfSlot } from '../slots.ts';
 
-/** What a script needs to decide whether a grace applies. */
+/** What a script needs to decide whether a grace applies, beside the record. */
 export interface GuardTerms {
-  readonly key: string;
   readonly graceMs: number;
   /** The ids of servers that this client has seen in charge for longer than a grace. */
   readonly trusted: string;
@@ -39,6 +38,7 @@ export class Guard {
   readonly #driver: GuardSettings['driver'];
   /** The server in charge at each node. Scripts get only these ids, so that the list does not grow. */
   readonly #inCharge = new Map<string, InCharge>();
+  readonly #settled = new Set<string>();
   /** The ids that scripts get until this time, when one more server has been in charge for longer than a grace. */
   #trusted = '';
   #trustedUntil = Number.POSITIVE_INFINITY;
@@ -65,10 +65,28 @@ export class Guard {
     this.#trustAnew();
   }
 
-  /** The guard's arguments for a script that uses this key. */
-  termsFor(key: string): GuardTerms {
+  /** One record for each server, or for each slot in a Cluster: a script reads only keys in the slot of its lock. */
+  recordFor(key: string): string {
+    const { topology, keyPrefix } = this.#driver;
+    return topology === 'cluster' ? `${RECORD}:{${tagOfSlot(slotOf(key))}}` : `${keyPrefix}${RECORD}`;
+  }
+
+  /** Whether the record named the server in charge, with its grace over, when this client last looked. */
+  isSettled(record: string): boolean {
+    return this.#settled.has(record);
+  }
+
+  settled(record: string): void {
+    this.#settled.add(record);
+  }
+
+  unsettled(record: string): void {
+    this.#settled.delete(record);
+  }
+
+  terms(): GuardTerms {
     if (this.#clock.now() > this.#trustedUntil) this.#trustAnew();
-    return { key: this.#recordFor(key), graceMs: this.graceMs, trusted: this.#trusted };
+    return { graceMs: this.graceMs, trusted: this.#trusted };
   }
 
   #trustAnew(): void {
@@ -86,11 +104,5 @@ export class Guard {
   #forgetFormerNodes(): void {
     const nodes = new Set(this.#driver.nodes());
     for (const node of this.#inCharge.keys()) if (!nodes.has(node)) this.#inCharge.delete(node);
-  }
-
-  /** One record for each server, or for each slot in a Cluster: a script reads only keys in the slot of its lock. */
-  #recordFor(key: string): string {
-    const { topology, keyPrefix } = this.#driver;
-    return topology === 'cluster' ? `${RECORD}:{${tagOfSlot(slotOf(key))}}` : `${keyPrefix}${RECORD}`;
   }
 }

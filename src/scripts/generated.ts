@@ -248,8 +248,8 @@ end
 local function graceLeft(guard, graceMs, trusted)
   local text = redis.call('INFO', 'replication')
   local record = redis.call('GET', guard) or ''
-  if #record == 40 and string.find(text, 'master_replid:' .. record, 1, true) then
-    return 0, record
+  if #record == 54 and string.find(text, record, 1, true) then
+    return 0
   end
   local id = string.match(text, 'master_replid:(%x+)')
   if not id then
@@ -265,8 +265,8 @@ local function graceLeft(guard, graceMs, trusted)
     endsAt = (promoted and now or startedAt(now)) + graceMs
   end
   if endsAt <= now then
-    redis.call('SET', guard, id)
-    return 0, id
+    redis.call('SET', guard, 'master_replid:' .. id)
+    return 0
   end
   local latest = now + graceMs
   if reckoned ~= id or endsAt > latest then
@@ -898,7 +898,7 @@ export const fairLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fair-lock/guarded-acquire',
-  sha1: '4d1a7d797b8527d4c6ab19c3c1e6f7edea47891e',
+  sha1: 'b6da87e312de7190c8e75c59d71a9fa2f596563e',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['waitMs', 'integer'], ['silentMs', 'integer'], ['publish', 'string'], ['channel', 'string'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -930,7 +930,7 @@ export const fairLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fair-lock/reclaim',
-  sha1: '0374c54f068ede60a6bee726a8fe19f59eb3ddcc',
+  sha1: '8ebff40d44fc484a33bd1a0520b0d3e360555f98',
   keys: [['lock', 'hash'], ['queue', 'list'], ['timeouts', 'zset'], ['seen', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1046,6 +1046,66 @@ return { 'held', given }
 `,
 });
 
+/** Takes the lock for a new owner with a token higher than any before, or says how long the lock is taken. Runs only while no grace is possible. */
+export const fencedLockSettledAcquire = defineScript<
+  { guard: string; lock: string; ended: string; token: string },
+  { owner: string; leaseMs: number; retentionMs: number },
+  | { status: 'held'; token: number }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+  | { status: 'unsettled' }
+>({
+  name: 'fenced-lock/settled-acquire',
+  sha1: 'c56a47abd2e3b9e2200daa578fafad72f9cc4fa4',
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
+  args: [['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
+  replies: {
+    held: [['token', 'integer']],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+    unsettled: [],
+  },
+  source: raiseLease + firstLease + `local guard, lock, ended, token = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, leaseMs, retentionMs = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
+end
+local isFree = redis.call('EXISTS', lock, ended) == 0
+if not isFree and redis.call('HEXISTS', lock, owner) == 0 then
+  local remainingMs = redis.call('PTTL', lock)
+  if remainingMs == -2 then
+    return { 'ended' }
+  end
+  return { 'busy', remainingMs }
+end
+local given = redis.call('GET', token)
+if isFree or not given then
+  local last = tonumber(string.match(given or '0', '^%d+$'))
+  if not last or last >= 9007199254740991 then
+    return redis.error_reply('ERR the last token on the server is not a number that can be increased')
+  end
+  local time = redis.call('TIME')
+  local micros = time[1] * 1000000 + time[2]
+  local higher = math.max(last + 1, micros)
+  given = string.format('%.0f', higher)
+  if retentionMs > 0 then
+    local keptMs = retentionMs + math.ceil((higher - micros) / 1000)
+    redis.call('SET', token, given, 'PX', string.format('%.0f', keptMs))
+  else
+    redis.call('SET', token, given)
+  end
+end
+if isFree then
+  redis.call('HSET', lock, owner, 1)
+  firstLease(lock, leaseMs)
+else
+  raiseLease(lock, leaseMs)
+end
+return { 'held', given }
+`,
+});
+
 /** Takes the lock for a new owner with a token higher than any before, or says how long the lock is taken. Behind the guard: strangers are kept out for a grace. */
 export const fencedLockGuardedAcquire = defineScript<
   { guard: string; lock: string; ended: string; token: string },
@@ -1056,7 +1116,7 @@ export const fencedLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'fenced-lock/guarded-acquire',
-  sha1: '77ea377fb9be9d9f30ce22de153f60e308733fbf',
+  sha1: 'cbd446f150cbd0c801c9d69cad9c7a6aaacf083c',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['token', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['retentionMs', 'integer']],
   replies: {
@@ -1133,7 +1193,7 @@ export const fencedLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'fenced-lock/reclaim',
-  sha1: '8d68ba5791f6bb65d9f423f9563eb660db2af2fc',
+  sha1: '6cf9208fbe402e9328f0f3566cae50ab75923e33',
   keys: [['lock', 'hash'], ['ended', 'string'], ['last', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['token', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1248,7 +1308,7 @@ export const guardCheck = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'guard/check',
-  sha1: 'b5b363711bb8a120a9c220786babb9ea32eadea8',
+  sha1: '301a7740775e837e3cd1a11ed88a1c86d57c4bce',
   keys: [['guard', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -1260,6 +1320,30 @@ local graceMs, trusted = tonumber(ARGV[1]), ARGV[2]
 local remainingMs, server = graceLeft(guard, graceMs, trusted)
 if remainingMs > 0 then
   return { 'grace', remainingMs, server }
+end
+return { 'open' }
+`,
+});
+
+/** Says whether the server is the one in the record, with its grace over: the usual case, decided without a clock. */
+export const guardSettled = defineScript<
+  { guard: string },
+  Record<string, never>,
+  | { status: 'open' }
+  | { status: 'unsettled' }
+>({
+  name: 'guard/settled',
+  sha1: '53afe5ed15909dcd9893a19ab3ace1467a34d513',
+  keys: [['guard', 'string']],
+  args: [],
+  replies: {
+    open: [],
+    unsettled: [],
+  },
+  source: `local guard = KEYS[1]
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
 end
 return { 'open' }
 `,
@@ -1633,6 +1717,50 @@ return remainingMs
 `,
 });
 
+/** Takes the lock for a new owner, or says how long it is taken. Runs only while no grace is possible. */
+export const lockSettledAcquire = defineScript<
+  { guard: string; lock: string; ended: string },
+  { owner: string; leaseMs: number },
+  | { status: 'held' }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+  | { status: 'unsettled' }
+>({
+  name: 'lock/settled-acquire',
+  sha1: 'f498221f952dfcbd95822daef0ada817fe2c77cd',
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
+  args: [['owner', 'string'], ['leaseMs', 'ms']],
+  replies: {
+    held: [],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+    unsettled: [],
+  },
+  nil: 'held',
+  integer: 'busy',
+  source: raiseLease + firstLease + `local guard, lock, ended = KEYS[1], KEYS[2], KEYS[3]
+local owner, leaseMs = ARGV[1], ARGV[2]
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
+end
+if redis.call('EXISTS', lock, ended) == 0 then
+  redis.call('HSET', lock, owner, 1)
+  firstLease(lock, leaseMs)
+  return nil
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return nil
+end
+local remainingMs = redis.call('PTTL', lock)
+if remainingMs == -2 then
+  return { 'ended' }
+end
+return remainingMs
+`,
+});
+
 /** Takes the lock for a new owner, or says how long it is taken. Behind the guard: strangers are kept out for a grace. */
 export const lockGuardedAcquire = defineScript<
   { guard: string; lock: string; ended: string },
@@ -1643,7 +1771,7 @@ export const lockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'lock/guarded-acquire',
-  sha1: 'f0e8748eb69ef1ec620a67e3b89c26bff530ba24',
+  sha1: 'e88987842ed019edc3af3d5e328272cf315d18a4',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -1873,7 +2001,7 @@ export const lockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'lock/reclaim',
-  sha1: '59b9f0d63ad0ff7edbddb88a71acc60432133a9e',
+  sha1: '9560608253993f12a6059d8dce6c0eea23726c11',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['count', 'integer'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -2762,6 +2890,77 @@ return { 'held' }
 `,
 });
 
+/** Admits a new reader beside others, or beneath its own write hold; or says how long it has to wait. Runs only while no grace is possible. */
+export const readWriteLockSettledReadAcquire = defineScript<
+  { guard: string; lock: string; ended: string; hold: string; waiting: string },
+  { owner: string; writer: string; leaseMs: number },
+  | { status: 'held' }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+  | { status: 'unsettled' }
+>({
+  name: 'read-write-lock/settled-read-acquire',
+  sha1: 'fa08df5a584df2726e99d366e8ed8167ce432546',
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
+  args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'ms']],
+  replies: {
+    held: [],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+    unsettled: [],
+  },
+  source: now + raiseLease + readHolds + firstLease + `local guard, lock, ended, hold, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local owner, writer, leaseMs = ARGV[1], ARGV[2], ARGV[3]
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
+end
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+  firstLease(lock, leaseMs)
+  redis.call('SET', hold, '1', 'PX', leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner, writer)
+local mode = found[1]
+if found[2] then
+  keepHold(hold, tonumber(leaseMs))
+  raiseToHolds(lock, tonumber(leaseMs), { hold }, 1, 1)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
+end
+local downgrades = mode == 'write' and writer ~= '' and found[3]
+local remainingMs = redis.call('PTTL', lock)
+if not downgrades then
+  if mode == 'write' or remainingMs == -1 then
+    return { 'busy', remainingMs }
+  end
+  local last = redis.call('ZREVRANGE', waiting, 0, 0, 'WITHSCORES')
+  local waitsMs = last[2] and tonumber(last[2]) - nowMs() or 0
+  if waitsMs > 0 then
+    return { 'busy', waitsMs }
+  end
+end
+if not mode then
+  redis.call('HSET', lock, 'mode', 'read', owner, 1)
+  firstLease(lock, leaseMs)
+else
+  redis.call('HSET', lock, owner, 1)
+  if remainingMs < tonumber(leaseMs) and type(redis.pcall('PEXPIRE', lock, leaseMs)) ~= 'number' then
+    redis.call('HDEL', lock, owner)
+    redis.call('PEXPIRE', lock, leaseMs)
+  end
+end
+redis.call('SET', hold, '1', 'PX', leaseMs)
+return { 'held' }
+`,
+});
+
 /** Admits a new reader beside others, or beneath its own write hold; or says how long it has to wait. Behind the guard: strangers are kept out for a grace. */
 export const readWriteLockGuardedReadAcquire = defineScript<
   { guard: string; lock: string; ended: string; hold: string; waiting: string },
@@ -2772,7 +2971,7 @@ export const readWriteLockGuardedReadAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-read-acquire',
-  sha1: 'cb9198a8d96b3a5085d86fe786cf0a7accec2beb',
+  sha1: 'e0cbbb7f0561725469240705e2b245d5a2b34a7f',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['hold', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['writer', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -2904,7 +3103,7 @@ export const readWriteLockReadReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/read-reclaim',
-  sha1: '3d2f589fbff87bb6ac989e257c405a00e9c1a837',
+  sha1: '21237dd3c1610cae242b51dfcf7443de0f635ff9',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string'], ['holds', 'string...']],
   args: [['owner', 'string'], ['writer', 'string'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -3083,6 +3282,58 @@ return { 'held' }
 `,
 });
 
+/** Takes the lock for a new writer from the named holders. If others hold it by now, nothing changes. Runs only while no grace is possible. */
+export const readWriteLockSettledSteal = defineScript<
+  { guard: string; lock: string; ended: string },
+  { owner: string; leaseMs: number; robbed: readonly string[] },
+  | { status: 'held' }
+  | { status: 'changed' }
+  | { status: 'ended' }
+  | { status: 'unsettled' }
+>({
+  name: 'read-write-lock/settled-steal',
+  sha1: '973e3b650a5527eb013aeea42b5eebc06d44edc1',
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
+  args: [['owner', 'string'], ['leaseMs', 'ms'], ['robbed', 'string...']],
+  replies: {
+    held: [],
+    changed: [],
+    ended: [],
+    unsettled: [],
+  },
+  source: raiseLease + firstLease + `local guard, lock, ended = KEYS[1], KEYS[2], KEYS[3]
+local owner, leaseMs = ARGV[1], ARGV[2]
+local robbed = {}
+for i = 3, #ARGV do robbed[i - 2] = ARGV[i] end
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
+end
+if redis.call('HEXISTS', lock, owner) == 1 then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+local mode = redis.call('HGET', lock, 'mode')
+if mode ~= 'read' and mode ~= 'write' and redis.call('EXISTS', lock) == 1 then
+  return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
+end
+local others = math.max(0, redis.call('HLEN', lock) - 1)
+for _, holder in ipairs(robbed) do
+  others = others - redis.call('HEXISTS', lock, holder)
+end
+if others > 0 then
+  return { 'changed' }
+end
+redis.call('DEL', lock)
+redis.call('HSET', lock, 'mode', 'write', owner, 1)
+firstLease(lock, leaseMs)
+return { 'held' }
+`,
+});
+
 /** Takes the lock for a new writer from the named holders. If others hold it by now, nothing changes. Behind the guard: strangers are kept out for a grace. */
 export const readWriteLockGuardedSteal = defineScript<
   { guard: string; lock: string; ended: string },
@@ -3093,7 +3344,7 @@ export const readWriteLockGuardedSteal = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-steal',
-  sha1: 'e261acf2a776c0dde7bd7cb2e24834918c5e8850',
+  sha1: '7f2103783105d697142436b9b410b09fd30d665a',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['robbed', 'string...']],
   replies: {
@@ -3250,6 +3501,64 @@ return { 'busy', redis.call('PTTL', lock), mode }
 `,
 });
 
+/** Takes the lock for a new writer, or says how long it is taken and in which mode. Runs only while no grace is possible. */
+export const readWriteLockSettledWriteAcquire = defineScript<
+  { guard: string; lock: string; ended: string; waiting: string },
+  { owner: string; leaseMs: number; noteMs: number },
+  | { status: 'held' }
+  | { status: 'busy'; remainingMs: number; mode: string }
+  | { status: 'ended' }
+  | { status: 'unsettled' }
+>({
+  name: 'read-write-lock/settled-write-acquire',
+  sha1: 'c039bcff91f410e6b7e6391b41475860ff67b3f9',
+  keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
+  args: [['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
+  replies: {
+    held: [],
+    busy: [['remainingMs', 'integer'], ['mode', 'string']],
+    ended: [],
+    unsettled: [],
+  },
+  source: now + raiseLease + firstLease + `local guard, lock, ended, waiting = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, leaseMs, noteMs = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
+end
+if redis.call('EXISTS', lock, ended, waiting) == 0 then
+  redis.call('HSET', lock, 'mode', 'write', owner, 1)
+  firstLease(lock, leaseMs)
+  return { 'held' }
+end
+local found = redis.call('HMGET', lock, 'mode', owner)
+local mode = found[1]
+if found[2] then
+  raiseLease(lock, leaseMs)
+  return { 'held' }
+end
+if redis.call('EXISTS', ended) == 1 then
+  return { 'ended' }
+end
+if mode ~= 'read' and mode ~= 'write' then
+  if redis.call('EXISTS', lock) == 1 then
+    return redis.error_reply('ERR the key holds a lock of another kind, or no lock')
+  end
+  redis.call('HSET', lock, 'mode', 'write', owner, 1)
+  firstLease(lock, leaseMs)
+  redis.call('ZREM', waiting, owner)
+  return { 'held' }
+end
+if noteMs > 0 then
+  local now = nowMs()
+  redis.pcall('ZREMRANGEBYSCORE', waiting, '-inf', string.format('%.0f', now))
+  redis.pcall('ZADD', waiting, string.format('%.0f', now + noteMs), owner)
+  raiseLease(waiting, noteMs)
+end
+return { 'busy', redis.call('PTTL', lock), mode }
+`,
+});
+
 /** Takes the lock for a new writer, or says how long it is taken and in which mode. Behind the guard: strangers are kept out for a grace. */
 export const readWriteLockGuardedWriteAcquire = defineScript<
   { guard: string; lock: string; ended: string; waiting: string },
@@ -3260,7 +3569,7 @@ export const readWriteLockGuardedWriteAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'read-write-lock/guarded-write-acquire',
-  sha1: 'bf21f289a4133345bb29923d01c776de532f8251',
+  sha1: '80326dfb45a7689c018980a2510e7751f06d4f6e',
   keys: [['guard', 'string'], ['lock', 'hash'], ['ended', 'string'], ['waiting', 'zset']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms'], ['noteMs', 'integer']],
   replies: {
@@ -3317,7 +3626,7 @@ export const readWriteLockWriteReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'read-write-lock/write-reclaim',
-  sha1: '657bbb38e64cd2ff99edbe588b07b5a239acf93c',
+  sha1: '2dd10d4b8bc0bfdd1f2c8052db6925e5774b7da8',
   keys: [['lock', 'hash'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['reader', 'string'], ['count', 'integer'], ['leaseMs', 'integer'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {
@@ -3675,6 +3984,49 @@ return redis.call('PTTL', lock)
 `,
 });
 
+/** Takes the plain lock for a new owner, or says how long it is taken. Runs only while no grace is possible. */
+export const simpleLockSettledAcquire = defineScript<
+  { guard: string; lock: string; ended: string },
+  { owner: string; leaseMs: number },
+  | { status: 'held' }
+  | { status: 'busy'; remainingMs: number }
+  | { status: 'ended' }
+  | { status: 'unsettled' }
+>({
+  name: 'simple-lock/settled-acquire',
+  sha1: '50e8f3c779a09c34547645adaa4d4d5fbcd54fb4',
+  keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string']],
+  args: [['owner', 'string'], ['leaseMs', 'ms']],
+  replies: {
+    held: [],
+    busy: [['remainingMs', 'integer']],
+    ended: [],
+    unsettled: [],
+  },
+  nil: 'held',
+  integer: 'busy',
+  source: raiseLease + `local guard, lock, ended = KEYS[1], KEYS[2], KEYS[3]
+local owner, leaseMs = ARGV[1], ARGV[2]
+local record = redis.call('GET', guard) or ''
+if #record ~= 54 or not string.find(redis.call('INFO', 'replication'), record, 1, true) then
+  return { 'unsettled' }
+end
+if redis.call('EXISTS', lock, ended) == 0 then
+  redis.call('SET', lock, owner, 'PX', leaseMs)
+  return nil
+end
+local holder = redis.call('GET', lock)
+if holder == owner then
+  raiseLease(lock, leaseMs)
+  return nil
+end
+if not holder then
+  return { 'ended' }
+end
+return redis.call('PTTL', lock)
+`,
+});
+
 /** Takes the plain lock for a new owner, or says how long it is taken. Behind the guard: strangers are kept out for a grace. */
 export const simpleLockGuardedAcquire = defineScript<
   { guard: string; lock: string; ended: string },
@@ -3685,7 +4037,7 @@ export const simpleLockGuardedAcquire = defineScript<
   | { status: 'grace'; remainingMs: number; server: string }
 >({
   name: 'simple-lock/guarded-acquire',
-  sha1: 'ef22aedf3b11b72d00a0e12223366e7dfa6a489b',
+  sha1: '29fbdccfbe678deae7e1b5061bfbf539772154b5',
   keys: [['guard', 'string'], ['lock', 'string'], ['ended', 'string']],
   args: [['graceMs', 'integer'], ['trusted', 'string'], ['owner', 'string'], ['leaseMs', 'ms']],
   replies: {
@@ -3842,7 +4194,7 @@ export const simpleLockReclaim = defineScript<
   | { status: 'lost' }
 >({
   name: 'simple-lock/reclaim',
-  sha1: '2f32cd42bad673a8f65bf600b4e7daf613271819',
+  sha1: '2a1a8852253cfa1fff26cd49f6e97fdd6587a6ea',
   keys: [['lock', 'string'], ['ended', 'string'], ['guard', 'string']],
   args: [['owner', 'string'], ['leaseMs', 'ms'], ['graceMs', 'integer'], ['trusted', 'string']],
   replies: {

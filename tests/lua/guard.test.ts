@@ -1,6 +1,11 @@
 /** The script of the guard: when a server can have forgotten holds, and for how long that keeps strangers out. */
 import { describe, expect, it } from 'vitest';
-import { guardCheck, lockGuardedAcquire } from '../../src/scripts/generated.ts';
+import {
+  guardCheck,
+  guardSettled,
+  lockGuardedAcquire,
+  lockSettledAcquire,
+} from '../../src/scripts/generated.ts';
 import type { RawConnection } from '../../src/testing/index.ts';
 import { describeWithProcess, openRaw, ownServer } from '../harness/servers.ts';
 import { ownReplicas } from '../harness/topologies.ts';
@@ -13,6 +18,10 @@ function record(): string {
   const guard = bench.name((random) => `holdfast_guard:${random}`);
   bench.expectImmortal(guard);
   return guard;
+}
+
+function isSettled(guard: string, on = bench.connection) {
+  return bench.run(guardSettled, { guard }, {}, on);
 }
 
 function check(guard: string, graceMs: number, { trusted = '', on = bench.connection } = {}) {
@@ -33,8 +42,10 @@ describe('a server that was never promoted', () => {
   it('is settled a grace after its start', async () => {
     const guard = record();
     await whenSettled(bench);
+    expect(await isSettled(guard)).toEqual({ status: 'unsettled' });
     expect(await check(guard, PAST_GRACE_MS)).toEqual({ status: 'open' });
-    expect(await bench.command('GET', guard)).toBe(await replicationId(bench.connection));
+    expect(await bench.command('GET', guard)).toBe(`master_replid:${await replicationId(bench.connection)}`);
+    expect(await isSettled(guard)).toEqual({ status: 'open' });
   });
 
   it('keeps new owners out until a grace after its start, plus a second for the rounding of its uptime', async () => {
@@ -45,6 +56,7 @@ describe('a server that was never promoted', () => {
       remainingMs: expect.any(Number),
       server: await replicationId(bench.connection),
     });
+    expect(await isSettled(guard)).toEqual({ status: 'unsettled' });
     const leftMs = reply.status === 'grace' ? reply.remainingMs : 0;
     const startedMsAgo = await uptimeMs(bench.connection);
     expect(leftMs).toBeLessThanOrEqual(RUNNING_GRACE_MS);
@@ -77,10 +89,17 @@ describe('a server that was never promoted', () => {
     expect(await check(guard, 5_000)).toMatchObject({ status: 'grace', remainingMs: 5_000 });
   });
 
+  it('is not settled while the record names another server', async () => {
+    const guard = record();
+    await bench.plant('SET', guard, `master_replid:${'ab'.repeat(20)}`);
+    expect(await isSettled(guard)).toEqual({ status: 'unsettled' });
+  });
+
   it('refuses a record that is not its own', async () => {
     const guard = record();
     await bench.plant('HSET', guard, 'somebody', 'else');
     await expect(check(guard, 1_000)).rejects.toThrow(/WRONGTYPE/);
+    await expect(isSettled(guard)).rejects.toThrow(/WRONGTYPE/);
   });
 });
 
@@ -109,6 +128,38 @@ describe('a script behind the guard', () => {
   });
 });
 
+describe('a script that runs only at a settled server', () => {
+  const settle = (name: string, owner: string) => {
+    const guard = `holdfast_guard:{${name}}`;
+    bench.expectImmortal(guard);
+    const keys = { lock: name, ended: `redisson_unlock_latch:{${name}}:${owner}`, guard };
+    return bench.run(lockSettledAcquire, keys, { owner, leaseMs: 60_000 });
+  };
+
+  it('grants as usual there', async () => {
+    const name = bench.name();
+    const id = await replicationId(bench.connection);
+    await bench.command('SET', `holdfast_guard:{${name}}`, `master_replid:${id}`);
+    expect(await settle(name, 'c:1')).toEqual({ status: 'held' });
+    expect(await bench.hash(name)).toEqual({ 'c:1': '1' });
+    expect(await settle(name, 'c:2')).toMatchObject({ status: 'busy' });
+  });
+
+  it.each(['no record', 'an empty record', 'a grace', 'another server'])(
+    'writes nothing for %s',
+    async (what) => {
+      const name = bench.name();
+      const id = await replicationId(bench.connection);
+      const guard = `holdfast_guard:{${name}}`;
+      if (what === 'a grace') await bench.command('SET', guard, `${id} 1`);
+      if (what === 'an empty record') await bench.command('SET', guard, '');
+      if (what === 'another server') await bench.command('SET', guard, `master_replid:${'ab'.repeat(20)}`);
+      expect(await settle(name, 'c:1')).toEqual({ status: 'unsettled' });
+      expect(await bench.exists(name)).toBe(false);
+    },
+  );
+});
+
 describeWithProcess('a replica that was promoted', () => {
   const GRACE_MS = 60_000;
 
@@ -132,6 +183,9 @@ describeWithProcess('a replica that was promoted', () => {
     expect(reply).not.toMatchObject({ server: await replicationId(before) });
     const later = await check('holdfast_guard', GRACE_MS, { on: after });
     expect(later.status === 'grace' && later.remainingMs).toBeLessThanOrEqual(GRACE_MS);
+    // Its INFO also tells the id of the former primary.
+    await after.command('SET', 'holdfast_guard', `master_replid:${await replicationId(before)}`);
+    expect(await isSettled('holdfast_guard', after)).toEqual({ status: 'unsettled' });
   });
 
   it('is settled for a client that has seen it in charge for longer than a grace', async () => {

@@ -256,7 +256,7 @@ describeWithProcess('a hold that is not there', () => {
       const name = randomName('charge');
       // As it was when it was in charge itself, and nobody was to be kept out any more.
       const info = String(await connection.command('INFO', 'replication'));
-      await connection.command('SET', keys(name).guard, /master_replid:(\w+)/.exec(info)?.[1] ?? '');
+      await connection.command('SET', keys(name).guard, /master_replid:\w+/.exec(info)?.[0] ?? '');
       expect(await confirm(rawDriver(connection), name)).toEqual({ status: 'lost' });
       await connection.command('REPLICAOF', '127.0.0.1', 1);
       await expect(confirm(rawDriver(connection), name)).rejects.toThrow(/READONLY/);

@@ -165,7 +165,11 @@ function forcing(request: number, before: string | null): Step {
 function keepingOut(isGrace: boolean): Step {
   return step(isGrace ? 'a grace begins' : 'the grace ends', async (model, { raw, name }) => {
     const id = /master_replid:(\w+)/.exec(String(await raw.command('INFO', 'replication')))?.[1];
-    await raw.command('SET', recordOf(name), isGrace ? `${id} ${Date.now() + GRACE_MS}` : `${id}`);
+    await raw.command(
+      'SET',
+      recordOf(name),
+      isGrace ? `${id} ${Date.now() + GRACE_MS}` : `master_replid:${id}`,
+    );
     model.isGrace = isGrace;
   });
 }

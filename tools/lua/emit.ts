@@ -27,7 +27,7 @@ export function emitScripts(folder: LuaFolder): string {
   );
   const scripts = folder.scripts.flatMap((file) => {
     const own = scriptOf(file, folder);
-    return file.header.isGuarded ? [own, behindGuard(own, folder)] : [own];
+    return file.header.isGuarded ? [own, ...GATES.map((gate) => behind(gate, own, folder))] : [own];
   });
   const imports = "import { defineScript } from './script.ts';\n";
   return [FILE_HEADER + imports, ...fragments, ...scripts.map(emitScript)].join('\n');
@@ -51,24 +51,38 @@ function scriptOf(file: LuaFile, folder: LuaFolder): Composed {
   return { name: file.name, summary, keys, args, replies: returns?.replies ?? [], fragments, body };
 }
 
-const GUARD = 'guard/check';
-const GUARD_PASSES = "return { 'open' }\n";
+interface Gate {
+  readonly name: string;
+  readonly prefix: string;
+  readonly summary: string;
+}
 
-/** The script behind the guard check, which returns the guard's own reply while new owners are kept out. */
-function behindGuard(own: Composed, folder: LuaFolder): Composed {
-  const file = folder.scripts.find(({ name }) => name === GUARD);
-  if (file === undefined) throw new Error(`${own.name} is to run behind ${GUARD}, which is missing`);
-  const guard = scriptOf(file, folder);
-  if (!guard.body.endsWith(GUARD_PASSES)) throw new Error(`${GUARD} must end with ${GUARD_PASSES}`);
+/** A guarded script is sent behind the first gate, and behind the second one if the first does not let it pass. */
+const GATES: readonly Gate[] = [
+  { name: 'guard/settled', prefix: 'settled', summary: 'Runs only while no grace is possible.' },
+  {
+    name: 'guard/check',
+    prefix: 'guarded',
+    summary: 'Behind the guard: strangers are kept out for a grace.',
+  },
+];
+const GATE_PASSES = "return { 'open' }\n";
+
+/** The script behind a gate, which returns its own reply where it does not let the script pass. */
+function behind({ name, prefix, summary }: Gate, own: Composed, folder: LuaFolder): Composed {
+  const file = folder.scripts.find((script) => script.name === name);
+  if (file === undefined) throw new Error(`${own.name} is to run behind ${name}, which is missing`);
+  const gate = scriptOf(file, folder);
+  if (!gate.body.endsWith(GATE_PASSES)) throw new Error(`${name} must end with ${GATE_PASSES}`);
   return {
-    name: own.name.replace('/', '/guarded-'),
-    summary: `${own.summary} Behind the guard: strangers are kept out for a grace.`,
+    name: own.name.replace('/', `/${prefix}-`),
+    summary: `${own.summary} ${summary}`,
     // First: a variadic parameter must be last.
-    keys: [...guard.keys, ...own.keys],
-    args: [...guard.args, ...own.args],
-    replies: [...own.replies, ...guard.replies.filter(({ word }) => word !== 'open')],
-    fragments: [...new Set([...guard.fragments, ...own.fragments])],
-    body: guard.body.slice(0, -GUARD_PASSES.length) + own.body,
+    keys: [...gate.keys, ...own.keys],
+    args: [...gate.args, ...own.args],
+    replies: [...own.replies, ...gate.replies.filter(({ word }) => word !== 'open')],
+    fragments: [...new Set([...gate.fragments, ...own.fragments])],
+    body: gate.body.slice(0, -GATE_PASSES.length) + own.body,
   };
 }
 

@@ -23,7 +23,7 @@ export type Header = {
   readonly keys: Parameter[];
   readonly args: Parameter[];
   readonly includes: Include[];
-  /** A guarded variant is generated too. */
+  /** Variants behind the guard are generated too. */
   isGuarded: boolean;
   returns: { readonly line: number; readonly replies: readonly Reply[] } | undefined;
   /** The number of header lines. */

@@ -108,6 +108,6 @@ export function derivedKeys(
     [`~holdfast_*:{${prefix}*`, fairSeenKey(name)],
     [`~{${prefix}*`, permitTimeoutKey(name)],
     ['~holdfast_client*', clientRecordKey(id)],
-    ...(guard === undefined ? [] : [['~holdfast_guard*', guard.termsFor(name).key] as const]),
+    ...(guard === undefined ? [] : [['~holdfast_guard*', guard.recordFor(name)] as const]),
   ];
 }

@@ -143,7 +143,7 @@ export async function stage(replicas = 1): Promise<Stage> {
 export async function settle(server: TestServer): Promise<void> {
   const info = String(await server.command('INFO', 'replication'));
   const id = /master_replid:(\w+)/.exec(info)?.[1] ?? '';
-  await server.command('SET', 'holdfast_guard', id);
+  await server.command('SET', 'holdfast_guard', `master_replid:${id}`);
 }
 
 /** A server that is restarted by the test, behind an address; not replicated unless told otherwise. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptReply } from '../../../src/drivers/driver.ts';
 import { DriverError, ReplicationError } from '../../../src/errors.ts';
-import { mayHaveRun } from '../../../src/outcome.ts';
+import { classify, mayHaveRun, toHoldfastError } from '../../../src/outcome.ts';
 import { GrantSender } from '../../../src/requests/grant-sender.ts';
 import { Guard } from '../../../src/requests/guard.ts';
 import { ReplicaAcks } from '../../../src/requests/replica-acks.ts';
@@ -12,6 +12,7 @@ import {
   fairLockGuardedAcquire,
   lockAcquire,
   lockGuardedAcquire,
+  lockSettledAcquire,
   semaphoreAcquire,
 } from '../../../src/scripts/generated.ts';
 import { ManualClock } from '../../harness/manual-clock.ts';
@@ -22,7 +23,7 @@ const SERVER = 'ab'.repeat(20);
 const GRACE_MS = 30_000;
 const PLACE = { name: 'orders', key: 'raw:orders' };
 const KEYS = { lock: 'raw:orders', ended: 'ended' };
-const LOCK = { unguarded: lockAcquire, guarded: lockGuardedAcquire };
+const LOCK = { unguarded: lockAcquire, settled: lockSettledAcquire, guarded: lockGuardedAcquire };
 const ARGS = { owner: 'c:1', leaseMs: 30_000 };
 
 /** A server that has so many replicas connected, as far as it says. */
@@ -53,7 +54,7 @@ function setUp({
   const guard = new Guard({ clock, graceMs: GRACE_MS, driver: oneServer });
   const grantSender = new GrantSender(driver, replicaAcks, isGuarded ? guard : undefined);
   const plain = new GrantSender(driver, undefined, isGuarded ? guard : undefined);
-  const lock = (by = grantSender) => watchPromise(by.lock(PLACE, LOCK, KEYS, ARGS));
+  const lock = (by = grantSender) => watchPromise(by.lock(PLACE, LOCK, { ...KEYS }, { ...ARGS }));
   /** Answers the script that is under way, and what is waited for behind it. */
   const answer = async (reply: ScriptReply, acknowledged: number | Error) => {
     await clock.advance(0);
@@ -276,6 +277,8 @@ describe('a client that does not allow dedicated connections', () => {
 });
 
 describe('behind the guard', () => {
+  const ALL = ['raw:holdfast_guard', 'raw:orders', 'ended', String(GRACE_MS), SERVER, 'c:1', '30000'];
+
   it("the server gets the client's record, its grace, and the trusted server", async () => {
     const { clock, driver, guard, lock, plain } = setUp({ isGuarded: true });
     guard.saw('raw:orders', SERVER);
@@ -283,13 +286,53 @@ describe('behind the guard', () => {
     let said: unknown[] = [];
     driver.reply = async (_sha1, keys, args) => {
       said = [...keys, ...args];
-      return ['held'];
+      return null;
     };
     const grant = lock(plain);
     await clock.advance(0);
     expect(grant.value).toEqual({ status: 'held' });
-    expect(said).toEqual(expect.arrayContaining(['raw:holdfast_guard', String(GRACE_MS), SERVER]));
-    expect(driver.run).not.toContain(lockAcquire.sha1);
+    expect(said).toEqual(ALL);
+    expect(driver.run).toEqual([lockGuardedAcquire.sha1]);
+  });
+
+  it('a server that was found settled gets the record only, also from other locks', async () => {
+    const { clock, driver, lock, plain } = setUp({ isGuarded: true });
+    let said: unknown[] = [];
+    driver.reply = async (_sha1, keys, args) => {
+      said = [...keys, ...args];
+      return 777;
+    };
+    lock(plain);
+    await clock.advance(0);
+    const grant = lock(plain);
+    await clock.advance(0);
+    expect(grant.value).toEqual({ status: 'busy', remainingMs: 777 });
+    expect(said).toEqual(['raw:holdfast_guard', 'raw:orders', 'ended', 'c:1', '30000']);
+    expect(driver.run).toEqual([lockGuardedAcquire.sha1, lockSettledAcquire.sha1]);
+  });
+
+  it('once another server is in charge, the attempt has certainly not run, and the next one asks for the grace', async () => {
+    const { clock, driver, lock, plain } = setUp({ isGuarded: true });
+    driver.reply = async () => null;
+    lock(plain);
+    await clock.advance(0);
+    driver.reply = async () => ['unsettled'];
+    const declined = lock(plain);
+    await clock.advance(0);
+    expect(classify(declined.error)).toBe('transient');
+    expect(toHoldfastError(declined.error, 'acquire "orders"').message).toBe(
+      'Could not acquire "orders": another server is in charge, or the same one restarted',
+    );
+    driver.reply = async () => ['grace', 12_345, SERVER];
+    const kept = lock(plain);
+    await clock.advance(0);
+    expect(kept.value).toEqual({ status: 'busy', remainingMs: 12_345 });
+    const again = lock(plain);
+    await clock.advance(0);
+    expect(again.value).toEqual({ status: 'busy', remainingMs: 12_345 });
+    const [first, settled, ...guarded] = driver.run;
+    expect([first, settled]).toEqual([lockGuardedAcquire.sha1, lockSettledAcquire.sha1]);
+    expect(guarded).toEqual([lockGuardedAcquire.sha1, lockGuardedAcquire.sha1]);
   });
 
   it('a grace counts as busy while it lasts, needs no acknowledgement, and is remembered', async () => {
@@ -299,9 +342,9 @@ describe('behind the guard', () => {
     driver.connection.answer(0).resolve(['grace', 12_345, SERVER]);
     await clock.advance(0);
     expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
-    expect(guard.termsFor('raw:orders').trusted).toBe('');
+    expect(guard.terms().trusted).toBe('');
     clock.jump(GRACE_MS + 1);
-    expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
+    expect(guard.terms().trusted).toBe(SERVER);
   });
 
   it('the guarded script of the lock runs if there is one, and its grace counts as busy as well', async () => {
@@ -316,7 +359,7 @@ describe('behind the guard', () => {
     expect(grant.value).toEqual({ status: 'busy', remainingMs: 12_345 });
     expect(driver.run).toEqual([fairLockGuardedAcquire.sha1]);
     clock.jump(GRACE_MS + 1);
-    expect(guard.termsFor('raw:orders').trusted).toBe(SERVER);
+    expect(guard.terms().trusted).toBe(SERVER);
   });
 
   it("the lock's own answer is not mistaken for a grace", async () => {

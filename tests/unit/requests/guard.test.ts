@@ -19,7 +19,7 @@ function setUp({ isCluster = false, keyPrefix = '' } = {}) {
     nodes: () => nodes,
   } as const;
   const guard = new Guard({ clock, graceMs: GRACE_MS, driver });
-  return { clock, guard, homes, nodes, trusted: () => guard.termsFor('a').trusted };
+  return { clock, guard, homes, nodes, trusted: () => guard.terms().trusted };
 }
 
 describe('a server in charge', () => {
@@ -103,9 +103,9 @@ describe('a server in charge', () => {
 describe('the record', () => {
   it('is one for all keys on one server, behind the prefix', () => {
     const { guard } = setUp({ keyPrefix: 'app:' });
-    expect(guard.termsFor('app:a').key).toBe('app:holdfast_guard');
-    expect(guard.termsFor('app:{b}').key).toBe('app:holdfast_guard');
-    expect(guard.termsFor('a').graceMs).toBe(GRACE_MS);
+    expect(guard.recordFor('app:a')).toBe('app:holdfast_guard');
+    expect(guard.recordFor('app:{b}')).toBe('app:holdfast_guard');
+    expect(guard.terms().graceMs).toBe(GRACE_MS);
   });
 
   it('of a Cluster is one for each slot, in that slot', () => {
@@ -113,7 +113,7 @@ describe('the record', () => {
     const byslot = new Map<number, string>();
     for (let i = 0; i < 2_000; i += 1) {
       const name = i % 2 === 0 ? `lock:${i}` : `x{${i}}y`;
-      const { key } = guard.termsFor(name);
+      const key = guard.recordFor(name);
       expect(key).toMatch(/^holdfast_guard:\{.+\}$/);
       expect(slotOf(key)).toBe(slotOf(name));
       expect(byslot.get(slotOf(name)) ?? key).toBe(key);
@@ -126,7 +126,7 @@ describe('the record', () => {
     for (const name of ['one', 'two', '{three}', 'four']) {
       let first = 0;
       while (slotOf(String(first)) !== slotOf(name)) first += 1;
-      expect(guard.termsFor(name).key).toBe(`holdfast_guard:{${first}}`);
+      expect(guard.recordFor(name)).toBe(`holdfast_guard:{${first}}`);
     }
   });
 });

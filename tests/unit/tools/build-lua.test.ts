@@ -150,7 +150,18 @@ export const simpleLockTakeAll = defineScript<
     expect(generated()).toContain("  nil: 'held',\n  integer: 'busy',\n");
   });
 
-  it('generates a guarded script twice: alone and behind the guard', () => {
+  it('generates a guarded script three times: alone, and behind each gate of the guard', () => {
+    write(
+      'guard/settled',
+      `--- Asks.
+--- @key guard string
+--- @returns { 'open' } | { 'unsettled' }
+if redis.call('EXISTS', guard) == 0 then
+  return { 'unsettled' }
+end
+return { 'open' }
+`,
+    );
     write(
       'guard/check',
       `--- Asks.
@@ -171,7 +182,7 @@ return { 'open' }
         returns: "{ 'done', a: string, b: string }",
       }),
     );
-    expect(build()).toEqual({ code: 0, printed: ['src/scripts/generated.ts: 2 scripts'] });
+    expect(build()).toEqual({ code: 0, printed: ['src/scripts/generated.ts: 3 scripts'] });
     expect(generated()).toContain(`export const lockGuardedRun = defineScript<
   { guard: string; lock: string },
   { graceMs: number; owners: readonly string[] },
@@ -187,6 +198,12 @@ if redis.call('EXISTS', guard) == graceMs then
 end
 return { 'done', lock, owners }
 `);
+    expect(generated()).toContain(`export const lockSettledRun = defineScript<
+  { guard: string; lock: string },
+  { owners: readonly string[] },
+  | { status: 'done'; a: string; b: string }
+  | { status: 'unsettled' }
+>`);
   });
 
   it('puts scripts in alphabetical order, and fragments once, those they need first', () => {
