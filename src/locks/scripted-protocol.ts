@@ -79,7 +79,9 @@ export abstract class ScriptedProtocol implements LockProtocol {
   }
 
   get isOneCommand(): boolean {
-    return this.#bypassesGrantSender || this.wire.grantSender.isOneCommand(this.key);
+    const { grantSender, replicaCounts } = this.wire;
+    // Whether the last count is still valid does not matter: an attempt does not wait for a new one.
+    return replicaCounts.noneNeededUntil > Number.NEGATIVE_INFINITY || grantSender.isOneCommand(this.key);
   }
 
   acquire(owner: string, leaseMs: number): Promise<AcquireAnswer> {

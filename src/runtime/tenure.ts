@@ -42,7 +42,7 @@ export class Tenure extends Lifetime {
     this.#entries = [first];
     this.#place = runtime.tenures.add(this);
     runtime.watchdog.attend();
-    this.watch();
+    this.watch(this.beganAt);
   }
 
   /** Whether an entry without an explicit lease lasts: the watchdog then renews the tenure. */
@@ -205,13 +205,13 @@ export class Tenure extends Lifetime {
   }
 
   /** The watchdog is needed while an entry without an explicit lease lasts, or the server has to confirm the hold. */
-  watch(): void {
+  watch(now?: number): void {
     if (this.state !== 'held') return;
     const { watchdog } = this.runtime;
     const { guarded, isCutByOthers = false } = this.protocol;
     const mustBeHeard = (guarded !== undefined || isCutByOthers) && this.count > 0;
     if (!this.isRenewed) this.armDeadlineTimer();
-    if (this.isRenewed || mustBeHeard) watchdog.watch(this);
+    if (this.isRenewed || mustBeHeard) watchdog.watch(this, now);
     else watchdog.unwatch(this);
   }
 

@@ -58,11 +58,14 @@ export class Watchdog {
     this.#runtime.whileHolding();
   }
 
-  /** Starts renewing the tenure, if that has not begun. */
-  watch(tenure: Tenure): void {
+  /**
+   * Starts renewing the tenure, if that has not begun.
+   *
+   * @param now by the lease clock, not later than the present
+   */
+  watch(tenure: Tenure, now: number = this.#runtime.leaseClock.sendTime()): void {
     if (tenure.renewalPlace?.isLinked || this.#renewing.has(tenure)) return;
     const { leaseClock } = this.#runtime;
-    const now = leaseClock.sendTime();
     if (tenure.isRenewed && tenure.deadline - now <= this.#periodMs) {
       // The server's last answer took so long that the deadline would come before the next renewal.
       this.#renewing.add(tenure);
