@@ -190,7 +190,8 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
     // A single command has its own time-out; those of repeated ones add up.
     if (this.isBounded && this.#trouble === undefined) this.#cancelLimit?.();
     else this.#limit(this.#settleBy);
-    this.#attempt(wasInDoubt).then(
+    // An error thrown before the send must not reach the code that made this waiter proceed.
+    promised(() => this.attempt(wasInDoubt)).then(
       (answer) => {
         if (this.#state === 'asking') this.#answered(answer, wasInDoubt);
       },
@@ -198,15 +199,6 @@ export abstract class Acquisition<T, A> implements Waiter, PendingCall {
         if (this.#state === 'asking') this.#failed(error, wasInDoubt);
       },
     );
-  }
-
-  /** An error thrown before the send must not reach the code that made this waiter proceed. */
-  #attempt(isDoubtful: boolean): Promise<A> {
-    try {
-      return this.attempt(isDoubtful);
-    } catch (error) {
-      return Promise.reject(error);
-    }
   }
 
   #answered(answer: A, wasInDoubt: boolean): void {
