@@ -57,7 +57,7 @@ interface Gate {
   readonly summary: string;
 }
 
-/** A guarded script is sent behind the first gate, and behind the second one if the first does not let it pass. */
+/** What a guarded script is sent behind: the first gate at a server that was found settled, otherwise the second. */
 const GATES: readonly Gate[] = [
   { name: 'guard/settled', prefix: 'settled', summary: 'Runs only while no grace is possible.' },
   {
