@@ -176,7 +176,6 @@ export const HAND_OVERS = {
     'bytes written': 1_248,
     'bytes read': 30,
     promises: 50,
-    timers: 3,
   },
   // The server hears nothing of it.
   'passed on inside the process': { promises: 6, timers: 1 },

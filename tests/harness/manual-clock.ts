@@ -44,12 +44,23 @@ export class ManualClock implements Clock {
 
   alarm(fire: () => void): Alarm {
     let cancel: CancelTimer = () => {};
+    let firesAt = Number.POSITIVE_INFINITY;
+    const rest = () => {
+      cancel();
+      firesAt = Number.POSITIVE_INFINITY;
+    };
     return {
       set: (delayMs) => {
+        const at = this.now() + delayMs;
+        if (firesAt <= at) return;
         cancel();
-        cancel = this.after(delayMs, fire);
+        firesAt = at;
+        cancel = this.after(delayMs, () => {
+          rest();
+          fire();
+        });
       },
-      rest: () => cancel(),
+      rest,
     };
   }
 

@@ -63,8 +63,9 @@ export class WakeHub {
   readonly #links = new Map<string, WakeLink>();
   /** The link that serves each channel in use. */
   readonly #homes = new Map<string, WakeLink>();
-  /** Subscribed channels without a listener. */
-  readonly #lingering = new Map<string, CancelTimer>();
+  /** Subscribed channels without a listener, and until when they are kept; in that order. */
+  readonly #lingering = new Map<string, number>();
+  #cancelSweep: CancelTimer | undefined;
   /** Locks for whose channel the server refused a subscription. */
   readonly #refused = new Set<string>();
   readonly #owner: LinkOwner;
@@ -97,7 +98,7 @@ export class WakeHub {
       this.#listeners.set(channel, listeners);
     }
     // A subscription lost since is made again on its current server.
-    if (this.#stopLingering(channel) && !this.#homes.get(channel)?.isSubscribed(channel))
+    if (this.#lingering.delete(channel) && !this.#homes.get(channel)?.isSubscribed(channel))
       this.#leave(channel);
     const joined = listeners;
     joined.add(listener);
@@ -114,24 +115,34 @@ export class WakeHub {
   }
 
   close(): void {
-    for (const cancel of this.#lingering.values()) cancel();
+    this.#cancelSweep?.();
     this.#lingering.clear();
     this.#listeners.clear();
     this.#homes.clear();
     for (const link of this.#links.values()) link.close();
   }
 
+  /** One timer for all: the caller that stops listening has just got its lock, and a new timer would delay it. */
   #linger(channel: string): void {
-    const cancel = this.#settings.clock.inBackground(LINGER_MS, () => {
-      this.#lingering.delete(channel);
-      this.#leave(channel);
-    });
-    this.#lingering.set(channel, cancel);
+    this.#lingering.set(channel, this.#settings.clock.now() + LINGER_MS);
+    if (this.#cancelSweep === undefined) this.#sweepIn(LINGER_MS);
   }
 
-  #stopLingering(channel: string): boolean {
-    this.#lingering.get(channel)?.();
-    return this.#lingering.delete(channel);
+  #sweepIn(ms: number): void {
+    this.#cancelSweep = this.#settings.clock.inBackground(ms, () => this.#sweep());
+  }
+
+  #sweep(): void {
+    this.#cancelSweep = undefined;
+    const now = this.#settings.clock.now();
+    for (const [channel, until] of this.#lingering) {
+      if (until > now) {
+        this.#sweepIn(until - now);
+        return;
+      }
+      this.#lingering.delete(channel);
+      this.#leave(channel);
+    }
   }
 
   #leave(channel: string): void {
@@ -161,7 +172,7 @@ export class WakeHub {
   /** Subscribes again. After the acknowledgement, tells listeners that a message may have been missed. */
   async #resume(channel: string): Promise<void> {
     if (!this.#listeners.has(channel)) {
-      if (this.#stopLingering(channel)) this.#leave(channel);
+      if (this.#lingering.delete(channel)) this.#leave(channel);
       return;
     }
     const former = this.#homes.get(channel);

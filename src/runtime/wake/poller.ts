@@ -6,7 +6,7 @@
  */
 
 import { tellWake } from '../../channels.ts';
-import type { CancelTimer, Clock } from '../../clock.ts';
+import type { Alarm, Clock } from '../../clock.ts';
 import { classify } from '../../outcome.ts';
 import { FREE_MS, UNKNOWN_MS } from '../protocol.ts';
 
@@ -48,37 +48,27 @@ export class Poller {
   readonly #slotOf: (key: string) => number;
   /** When to look at each lock. */
   readonly #dueAt = new Map<Polled, number>();
-  #nextLookAt = Number.POSITIVE_INFINITY;
-  #cancelLook: CancelTimer | undefined;
+  readonly #alarm: Alarm;
 
   constructor({ clientId, clock, peek }: PollerSettings, slotOf: (key: string) => number) {
     this.#clientId = clientId;
     this.#clock = clock;
     this.#peek = peek;
     this.#slotOf = slotOf;
+    this.#alarm = clock.alarm(() => this.#lookAtDue());
   }
 
   /** Schedules one look at a lock, after this time. */
   add(polled: Polled, afterMs: number): void {
     const now = this.#clock.now();
     this.#dueAt.set(polled, now + afterMs);
-    this.#lookAt(now + Math.max(PAUSE_MS, afterMs), now);
+    this.#alarm.set(Math.max(PAUSE_MS, afterMs), now);
   }
 
   remove(polled: Polled): void {
     this.#dueAt.delete(polled);
-    if (this.#dueAt.size > 0) return;
     // No waiters are left: no timer may keep the process alive.
-    this.#cancelLook?.();
-    this.#nextLookAt = Number.POSITIVE_INFINITY;
-  }
-
-  /** Looks at this time, or earlier if a look is due before it. */
-  #lookAt(at: number, now: number): void {
-    if (at >= this.#nextLookAt) return;
-    this.#cancelLook?.();
-    this.#nextLookAt = at;
-    this.#cancelLook = this.#clock.after(at - now, () => this.#lookAtDue());
+    if (this.#dueAt.size === 0) this.#alarm.rest();
   }
 
   #lookAtDue(): void {
@@ -96,8 +86,7 @@ export class Poller {
       if (together === undefined) bySlot.set(slot, [polled]);
       else together.push(polled);
     }
-    this.#nextLookAt = Number.POSITIVE_INFINITY;
-    if (nextDueAt < Number.POSITIVE_INFINITY) this.#lookAt(Math.max(now + PAUSE_MS, nextDueAt), now);
+    if (nextDueAt < Number.POSITIVE_INFINITY) this.#alarm.set(Math.max(PAUSE_MS, nextDueAt - now), now);
     for (const due of bySlot.values()) {
       for (let i = 0; i < due.length; i += BATCH) void this.#look(due.slice(i, i + BATCH));
     }
