@@ -143,7 +143,7 @@ export class Line implements Listener, Polled {
     return this.#head?.receive(tenure) ?? false;
   }
 
-  /** This process is about to release the lock: the message about that is no news. */
+  /** This process releases the lock: the message about that, in a later turn, is no news. */
   releasing(): void {
     if (this.#listening !== undefined) this.#ownMessages = 1;
   }

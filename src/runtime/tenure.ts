@@ -151,7 +151,9 @@ export class Tenure extends Lifetime {
     this.#entries = this.#entries.filter((other) => other !== entry);
     if (!heldUntilNow) return this.count > 0 ? Promise.resolve(false) : this.#release();
     if (this.count === 0 && (this.#ordered?.isIdle ?? true)) {
-      return this.#passOn(entry) ? Promise.resolve(true) : this.#release();
+      const waiting = this.#waiting;
+      const isPassedOn = waiting !== undefined && this.#passOn(entry, waiting);
+      return isPassedOn ? Promise.resolve(true) : this.#release();
     }
     this.watch();
     // Decide in turn whether it was the last one: another entry may be on its way in.
@@ -171,11 +173,9 @@ export class Tenure extends Lifetime {
    * may be in doubt, and most of the lease must be left: the next holder relies on the lease as it is known here,
    * without a confirmation from the server.
    */
-  #passOn(left: Entry): boolean {
+  #passOn(left: Entry, line: Line): boolean {
     const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.runtime;
-    if (passOnWithin === false || this.protocol.canPassOn !== true || !left.canPassOn) return false;
-    const line = this.runtime.lines.waitingAt(this.protocol.line);
-    if (line === undefined) return false;
+    if (passOnWithin === false || !left.canPassOn) return false;
     if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
     const now = leaseClock.now();
     if (this.#holds >= passOnWithin.maxHolds || now - this.beganAt >= passOnWithin.maxMs) return false;
@@ -246,12 +246,13 @@ export class Tenure extends Lifetime {
       return Promise.resolve(false);
     }
     this.state = 'over';
+    // Sent before the rest, for which the waiters of other processes need not wait.
+    const releasing = release(this.runtime, this.#ending);
     this.stopTimers();
-    const { canPassOn, line } = this.protocol;
-    const waiting = canPassOn ? this.runtime.lines.waitingAt(line) : undefined;
+    const waiting = this.#waiting;
     waiting?.releasing();
     this.runtime.backgroundRetry.began();
-    return release(this.runtime, this.#ending).then(
+    return releasing.then(
       (answer) => this.#ended(waiting, answer),
       (error: unknown) => {
         this.#ended(waiting);
@@ -286,6 +287,12 @@ export class Tenure extends Lifetime {
 
   protected override tellLost(error: LeaseLostError): void {
     for (const entry of this.#entries) entry.onLost(error);
+  }
+
+  /** The waiters of this process, where a tenure may be passed on. */
+  get #waiting(): Line | undefined {
+    const { canPassOn, line } = this.protocol;
+    return canPassOn ? this.runtime.lines.waitingAt(line) : undefined;
   }
 
   get #changes(): InOrder {
