@@ -85,11 +85,10 @@ class CallTimes {
     this.#alarm = clock.alarm(() => this.#look());
   }
 
-  begin(now: number, onOver: () => void): CallTime {
-    const time = new CallTime(this.#clock, now, this.#timeoutMs, onOver);
+  /** Watches a call that began at `now`, from the next turn on. */
+  begin(time: CallTime, now: number): void {
     if (this.#underWay.isEmpty) this.#alarm.set(this.#timeoutMs, now);
     time.place = this.#underWay.add(time);
-    return time;
   }
 
   /** The call has been answered. */
@@ -218,7 +217,7 @@ class CallTimeoutDriver implements Driver {
   #boundFrom<T>(now: number, call: (signal: CallSignal) => Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const times = this.#times;
-      const time = times.begin(now, () => {
+      const time = new CallTime(this.#clock, now, this.#timeoutMs, () => {
         this.#isTroubled = true;
         onTimeout?.();
         reject(unansweredCommand(`the server did not answer within ${this.#timeoutMs} ms`, this.#driver));
@@ -230,8 +229,11 @@ class CallTimeoutDriver implements Driver {
         reject(error);
       };
       try {
+        const called = call(time);
+        // Only now: the server need not wait for it.
+        times.begin(time, now);
         // Both handlers stay attached after a time-out, so that a late rejection counts as handled.
-        call(time).then((value) => {
+        called.then((value) => {
           times.end(time);
           this.#answered();
           resolve(value);
