@@ -96,6 +96,26 @@ describe('WakeHub', () => {
     expect(driver.connection.log).toEqual(['subscribe a', 'unsubscribe a']);
   });
 
+  it('keeps every channel for the same time, counted from its own last listener', async () => {
+    const { clock, driver, listen } = setUp();
+    const all = [listen('a'), listen('b'), listen('c')] as const;
+    await Promise.all(all.map(({ ready }) => ready));
+    const unsubscribed = () => driver.connection.log.slice(3);
+    all[1].stop();
+    await clock.advance(300);
+    all[0].stop();
+    all[2].stop();
+    await clock.advance(LINGER_MS - 301);
+    expect(unsubscribed()).toEqual([]);
+    await clock.advance(1);
+    expect(unsubscribed()).toEqual(['unsubscribe b']);
+    await clock.advance(299);
+    expect(unsubscribed()).toEqual(['unsubscribe b']);
+    await clock.advance(1);
+    expect(unsubscribed()).toEqual(['unsubscribe b', 'unsubscribe a', 'unsubscribe c']);
+    expect(clock.pendingTimers).toBe(1); // the ping
+  });
+
   it('keeps no more than a hundred channels', async () => {
     const { clock, driver, listen } = setUp();
     const all = Array.from({ length: 101 }, (_, index) => listen(`c${index}`));
