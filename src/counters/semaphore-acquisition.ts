@@ -3,9 +3,13 @@
  *
  * An attempt is repeated under its own id until the server answers it. The next try is a new attempt with a new id.
  * So at most one attempt at a time has an unknown outcome. If the caller gives up, that attempt is undone: its
- * permits go back, and if it has not run yet, it never will.
+ * permits go back, and if it has not run yet, it never will. The same happens when the server has not answered it for an
+ * hour, because the server does not remember an answer forever: a later repeat could take permits a second time.
  */
-import { UNANSWERED_MS } from '../requests/answer-retention.ts';
+
+import { serverTime } from '../clock.ts';
+import { DriverError } from '../errors.ts';
+import { retainedMs, UNANSWERED_MS } from '../requests/answer-retention.ts';
 import { UNKNOWN_MS, type Waiting } from '../runtime/protocol.ts';
 import { LATE_MS } from '../runtime/tombstone.ts';
 import { POLL_MS } from '../runtime/wake/poller.ts';
@@ -22,6 +26,8 @@ export class SemaphoreAcquisition extends CounterAcquisition<PermitSection | tru
   readonly #creation: SemaphoreCreation;
   /** The key of the remembered answer, while an attempt is unanswered. */
   #answer: string | undefined;
+  /** When that attempt was first sent, as the server counts time. */
+  #firstSentAt = 0;
   #isGivenUp = false;
   readonly #section: PermitSection | undefined;
 
@@ -62,10 +68,17 @@ export class SemaphoreAcquisition extends CounterAcquisition<PermitSection | tru
   #ask(isDoubtful: boolean): Promise<Answer> {
     const { context, requests, keys } = this.#counter;
     const { grantSender, rememberMs } = context.wire;
-    this.#answer ??= requests.nextAnswerKey();
+    const now = serverTime(this.runtime.clock);
+    if (this.#answer === undefined || !isDoubtful) {
+      this.#answer = requests.nextAnswerKey();
+      this.#firstSentAt = now;
+    } else if (now - this.#firstSentAt >= UNANSWERED_MS) {
+      throw new DriverError('the attempt was repeated for an hour, and the server did not answer');
+    }
     // A copy of the attempt may still arrive. Until it cannot, it must find the remembered "too few".
     const shortMs = isDoubtful ? Math.max(LATE_MS, rememberMs) : rememberMs;
-    const args = { count: this.count, takenMs: UNANSWERED_MS, shortMs };
+    // The attempt is repeated for an hour, and undoing it for another.
+    const args = { count: this.count, takenMs: retainedMs(rememberMs, 2 * UNANSWERED_MS), shortMs };
     return grantSender.permits(this.#counter, semaphoreAcquire, { ...keys, answer: this.#answer }, args);
   }
 

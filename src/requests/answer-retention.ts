@@ -6,14 +6,22 @@
  * for many answers in one background call, so that a busy semaphore does not fill the server.
  */
 import type { Clock } from '../clock.ts';
+import { LATE_MS } from '../runtime/tombstone.ts';
 import { answerShorten } from '../scripts/generated.ts';
 import type { Wire } from './wire.ts';
 
-/**
- * How long the client retries an unanswered change, or the undoing of an abandoned acquisition. The server remembers
- * the answer of a change for longer (`Requests`), and that of an acquisition for this long after its last copy ran.
- */
+/** How long the client retries an unanswered request, or the undoing of an abandoned acquisition. */
 export const UNANSWERED_MS = 3_600_000;
+
+/**
+ * How long the server remembers the answer of a request that is retried for `retriedMs`: the last attempt takes time
+ * and may arrive late.
+ *
+ * @param rememberMs how long it remembers what has been answered
+ */
+export function retainedMs(rememberMs: number, retriedMs = UNANSWERED_MS): number {
+  return Math.min(retriedMs + LATE_MS + 2 * rememberMs, Number.MAX_SAFE_INTEGER);
+}
 
 const SHORTEN_EVERY_MS = 1_000;
 const MOST_IN_ONE_CALL = 500;

@@ -11,8 +11,7 @@ import { answerKey } from '../keys.ts';
 import type { OwnerNumbers } from '../runtime/owner.ts';
 import { retry, retryCommand } from '../runtime/retry.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { LATE_MS } from '../runtime/tombstone.ts';
-import { type AnswerRetention, UNANSWERED_MS } from './answer-retention.ts';
+import { type AnswerRetention, retainedMs, UNANSWERED_MS } from './answer-retention.ts';
 
 /** What requests need of their client. */
 export interface RequestContext {
@@ -82,10 +81,8 @@ export class Requests {
     this.#retryInBackground(verb, serverTime(this.#context.runtime.clock), () => call(memory));
   }
 
-  /** The server remembers a request for longer than it is retried: the last attempt takes time and may arrive late. */
   #memory(): Memory {
-    const rememberMs = UNANSWERED_MS + LATE_MS + 2 * this.#context.runtime.rememberMs;
-    return { answer: this.nextAnswerKey(), rememberMs: Math.min(rememberMs, Number.MAX_SAFE_INTEGER) };
+    return { answer: this.nextAnswerKey(), rememberMs: retainedMs(this.#context.runtime.rememberMs) };
   }
 
   async #changeOnce<T>(verb: string, memory: Memory, call: (memory: Memory) => Promise<T>): Promise<T> {
