@@ -27,8 +27,10 @@ export class Tenure extends Lifetime {
   #whenOver: (() => void) | undefined;
   /** When this process got it, by the lease clock. */
   readonly beganAt: number;
-  /** How many holders of this process had it in turn; infinite when it must not be passed on any more. */
+  /** How many holders of this process had it in turn. */
   #holds = 1;
+  /** It was changed since its grant, and a command about that may be in doubt: it is not passed on. */
+  #isKept = false;
   readonly #doubtful: boolean;
   /** Orders changes of the count; created by the first that has to wait for an answer. */
   #ordered: InOrder | undefined;
@@ -74,6 +76,7 @@ export class Tenure extends Lifetime {
         return false;
       }
       this.assertHeld();
+      this.#isKept = true;
       const sentAt = this.runtime.leaseClock.sendTime();
       this.asked(sentAt, leaseMs);
       const count = this.count + 1;
@@ -105,7 +108,7 @@ export class Tenure extends Lifetime {
       const { owner, token } = this;
       const answer = await guarded.reclaim({ owner, count: Math.max(1, this.count), leaseMs, token });
       // The server is in its grace and would reject a new owner, so no waiter may get this without asking it.
-      this.#holds = Number.POSITIVE_INFINITY;
+      this.#isKept = true;
       if (answer === 'held') this.prolonged(sentAt, leaseMs);
       else this.lose(answer === 'taken' ? 'failover' : 'notOwner');
       return answer === 'held';
@@ -117,6 +120,7 @@ export class Tenure extends Lifetime {
   /** Gives the tenure at least this much time from now. */
   async extend(leaseMs: number): Promise<void> {
     this.assertHeld();
+    this.#isKept = true;
     const sentAt = this.runtime.leaseClock.sendTime();
     this.asked(sentAt, leaseMs);
     const send = () => this.protocol.renew([this.protocol.key], leaseMs, [this.owner], [this.count]);
@@ -176,12 +180,10 @@ export class Tenure extends Lifetime {
   #passOn(left: Entry, line: Line): boolean {
     const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.runtime;
     if (passOnWithin === false || !left.canPassOn) return false;
-    if (this.#doubtful || this.renewalFailing || watchdog.isRenewing(this)) return false;
+    if (this.#doubtful || this.#isKept || this.renewalFailing || watchdog.isRenewing(this)) return false;
     const now = leaseClock.now();
     if (this.#holds >= passOnWithin.maxHolds || now - this.beganAt >= passOnWithin.maxMs) return false;
     if (this.deadline - now < watchdogMs / 2) return false;
-    // If the next holder dies, others wait for the longest lease that the former holder requested.
-    if (this.lease.longestMs > watchdogMs) return false;
     return line.passOn(this);
   }
 
@@ -246,12 +248,12 @@ export class Tenure extends Lifetime {
       return Promise.resolve(false);
     }
     this.state = 'over';
+    this.runtime.backgroundRetry.began();
     // Sent before the rest, for which the waiters of other processes need not wait.
     const releasing = release(this.runtime, this.#ending);
     this.stopTimers();
     const waiting = this.#waiting;
     waiting?.releasing();
-    this.runtime.backgroundRetry.began();
     return releasing.then(
       (answer) => this.#ended(waiting, answer),
       (error: unknown) => {

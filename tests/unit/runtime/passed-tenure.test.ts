@@ -1,9 +1,10 @@
 /** A tenure that goes from one waiter of this process to the next: when it does, for how long, and who is told what. */
 import { describe, expect, it } from 'vitest';
+import { OutcomeUnknownError } from '../../../src/errors.ts';
 import type { Waiter } from '../../../src/runtime/line.ts';
 import type { Tenure } from '../../../src/runtime/tenure.ts';
 import { Bench, HandDrivenProtocol, NotingEntry, NotingRenewal } from '../support/bench.ts';
-import { defer, unreachable } from '../support/deferred.ts';
+import { defer, reset, unreachable, watchPromise } from '../support/deferred.ts';
 import { GuardedProtocol } from '../support/guarded.ts';
 
 /** One that takes what it is handed. */
@@ -194,10 +195,31 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
-  it('when it may last longer on the server than a lease of the watchdog', async () => {
+  it('when it was extended: the server may keep it for longer than a lease of the watchdog', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.lock);
     await tenure.extend(60_000);
+    await expectReleased(set, tenure, entry);
+  });
+
+  it('while an extension is unanswered, however short', async () => {
+    const set = setUp();
+    const { tenure, entry } = set.bench.hold(set.lock);
+    const answer = defer<readonly number[]>();
+    set.renewal.answer = () => answer.promise;
+    const extending = tenure.extend(1);
+    await expectReleased(set, tenure, entry);
+    answer.resolve([1]);
+    await extending;
+  });
+
+  it('when it is unknown whether its owner entered it again', async () => {
+    const set = setUp();
+    const { tenure, entry } = set.bench.hold(set.lock);
+    set.lock.answers.enter = () => Promise.reject(reset());
+    const entering = watchPromise(tenure.enter(new NotingEntry(true), 30_000));
+    await set.clock.advance(4_000);
+    expect(entering.error).toBeInstanceOf(OutcomeUnknownError);
     await expectReleased(set, tenure, entry);
   });
 
