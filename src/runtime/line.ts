@@ -79,6 +79,8 @@ export class Line implements Listener, Polled {
   #head: Waiter | undefined;
   #tail: Waiter | undefined;
   #listening: Listening | undefined;
+  /** Where this line listens, or last listened. */
+  #channel = '';
   /** Something happened that the last attempt may not have seen. */
   #stale = true;
   #lookAgainAt = 0;
@@ -157,7 +159,8 @@ export class Line implements Listener, Polled {
       this.onMissed();
       return;
     }
-    const own = this.#listening === undefined ? 0 : 1;
+    // PUBLISH counts a subscription that lingers, too.
+    const own = this.#hub.keeps(this.#channel) ? 1 : 0;
     const isTold = answer === 'released' || answer >= own;
     // No message of ours will arrive: the next one is about a release by another process.
     if (!isTold) this.#ownMessages = 0;
@@ -272,6 +275,7 @@ export class Line implements Listener, Polled {
    */
   listenTo(channel: string): void {
     if (this.#listening !== undefined) return;
+    this.#channel = channel;
     this.#listening = this.#hub.listen(channel, this);
     void this.#listening.ready.then(() => this.onMissed());
   }

@@ -114,6 +114,11 @@ export class WakeHub {
     };
   }
 
+  /** Whether the channel has a subscription here, which a PUBLISH counts: it is listened to, or was just now. */
+  keeps(channel: string): boolean {
+    return this.#homes.has(channel);
+  }
+
   close(): void {
     this.#cancelSweep?.();
     this.#lingering.clear();
@@ -122,7 +127,7 @@ export class WakeHub {
     for (const link of this.#links.values()) link.close();
   }
 
-  /** One timer for all: the caller that stops listening has just got its lock, and a new timer would delay it. */
+  /** One timer for all: most callers that stop listening have just got their lock, and a new timer would delay them. */
   #linger(channel: string): void {
     this.#lingering.set(channel, this.#settings.clock.now() + LINGER_MS);
     if (this.#cancelSweep === undefined) this.#sweepIn(LINGER_MS);

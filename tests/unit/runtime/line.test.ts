@@ -431,6 +431,19 @@ describe('Line', () => {
       line.released(1);
       expect(head.turns).toBe(1);
     });
+
+    it('that only a subscription left over from earlier waiters received lets the head attempt at once', async () => {
+      const { clock, line, head } = await listening();
+      line.leave(head);
+      await clock.advance(0);
+      const [next] = join(line, 1) as [NotingWaiter];
+      line.attempting();
+      line.lookAgainIn(5_000);
+      line.pause();
+      line.releasing();
+      line.released(1);
+      expect(next.turns).toBe(1);
+    });
   });
 
   it('is woken by a message', async () => {
