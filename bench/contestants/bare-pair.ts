@@ -18,7 +18,7 @@ end
 return redis.call('DEL', KEYS[1])`;
 
 /** A time-out of node-redis makes a signal and a timer for every command; holdfast has one timer for all. */
-const NO_TIMEOUT = { timeout: undefined };
+const NO_TIMEOUT: object = { timeout: undefined };
 
 const OWNER = 'bench:1';
 const LEASE_MS = '30000';
