@@ -15,7 +15,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { aborted, arena, join } from './support/arena.ts';
-import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { CAN_SHIFT, NEEDS_GCC, shiftableServer } from './support/clock-shift.ts';
 import { EACH_WAY } from './support/each-way.ts';
 import { firstWord, WITH_CHILDREN_MS } from './support/first-word.ts';
 import { patchedClient } from './support/patched-client.ts';
@@ -175,7 +175,7 @@ describeWithProcess('the server loses data', () => {
 });
 
 describeWithProcess('the wall clock of the server', () => {
-  describe.skipIf(!CAN_SHIFT)('moved by a shim', () => {
+  describe.skipIf(!CAN_SHIFT)(`moved by a shim${NEEDS_GCC}`, () => {
     it('−100 s: tokens rise by counting where the clock alone would make them fall', async () => {
       const { server, shift } = await shiftableServer();
       const name = randomName();

@@ -11,7 +11,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { timed } from './support/arena.ts';
-import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { CAN_SHIFT, NEEDS_GCC, shiftableServer } from './support/clock-shift.ts';
 import { loadScripts } from './support/kinds.ts';
 import { holdersOn, party } from './support/red-arena.ts';
 import { runs } from './support/requests.ts';
@@ -47,7 +47,7 @@ async function oneHolds(servers: Three, name: string) {
 }
 
 describeWithProcess('a server of three restarts without its data', () => {
-  describe.skipIf(!CAN_SHIFT)('in the middle of a vote', () => {
+  describe.skipIf(!CAN_SHIFT)(`in the middle of a vote${NEEDS_GCC}`, () => {
     it('before the acquisition of a rival reaches it: the rival does not get the lock beside the holder', async () => {
       const servers = await three();
       const [first] = servers;

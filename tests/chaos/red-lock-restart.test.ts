@@ -11,7 +11,7 @@ import { untilTheyVote } from '../behaviour/support/red-lock-servers.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { past, timed } from './support/arena.ts';
-import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { CAN_SHIFT, NEEDS_GCC, shiftableServer } from './support/clock-shift.ts';
 import { loadScripts } from './support/kinds.ts';
 import { expectService, holdersOn, party } from './support/red-arena.ts';
 
@@ -100,7 +100,7 @@ describeWithProcess('the red lock over three servers', () => {
     expect(await (value as Hold).unlock()).toBe(true);
   });
 
-  describe.skipIf(!CAN_SHIFT)('with the wall clock of one', () => {
+  describe.skipIf(!CAN_SHIFT)(`with the wall clock of one${NEEDS_GCC}`, () => {
     it('moved forward and back: the lock is kept, and no other owner gets it beside the holder', async () => {
       const { server: moved, shift } = await shiftableServer();
       const servers = [await ownServer(), moved, await ownServer()];

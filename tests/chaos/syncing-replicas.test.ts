@@ -12,7 +12,7 @@ import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { eventually } from '../harness/wait.ts';
 import { whenAcknowledging } from './support/acknowledging.ts';
 import { join, listenTo } from './support/arena.ts';
-import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { CAN_SHIFT, NEEDS_GCC, shiftableServer } from './support/clock-shift.ts';
 import { nameOn } from './support/cluster-stage.ts';
 import { ANNOUNCED, attachReader, PLAIN } from './support/silent-reader.ts';
 import { joinCluster } from './support/topology-ways.ts';
@@ -207,7 +207,7 @@ describeWithProcess('a reader that never acknowledges', () => {
 });
 
 describeWithProcess('a replica that has fallen silent', () => {
-  describe.skipIf(!CAN_SHIFT)('on a primary whose clock is moved', () => {
+  describe.skipIf(!CAN_SHIFT)(`on a primary whose clock is moved${NEEDS_GCC}`, () => {
     it('auto: is required for a minute only, though the primary keeps its connection; a majority still requires it', async () => {
       const { server: primary, shift } = await shiftableServer();
       await primary.command('CONFIG', 'SET', 'repl-diskless-sync-delay', 0);

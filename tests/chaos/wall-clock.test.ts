@@ -5,7 +5,7 @@ import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
 import { aborted, join, listenTo, SLACK_MS, subscribersOf, timed } from './support/arena.ts';
-import { CAN_SHIFT, shiftableServer } from './support/clock-shift.ts';
+import { CAN_SHIFT, NEEDS_GCC, shiftableServer } from './support/clock-shift.ts';
 import { LAYOUTS, LOCK } from './support/kinds.ts';
 
 async function serverTime(server: { command(name: 'TIME'): Promise<unknown> }): Promise<number> {
@@ -13,7 +13,7 @@ async function serverTime(server: { command(name: 'TIME'): Promise<unknown> }): 
 }
 
 describeWithProcess('the wall clock of the server', () => {
-  describe.skipIf(!CAN_SHIFT)('moved by a shim', () => {
+  describe.skipIf(!CAN_SHIFT)(`moved by a shim${NEEDS_GCC}`, () => {
     it.each(LAYOUTS)(
       '+40 s: the lease of $title ends on the server, and the signal aborts at the renewal',
       async (kind) => {

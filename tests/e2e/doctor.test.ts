@@ -1,6 +1,6 @@
 /** `doctor`, as a program: what it finds at servers with and without faults. */
 import { expect, it, onTestFinished } from 'vitest';
-import { CAN_SHIFT, startShiftableServer } from '../harness/clock-shim.ts';
+import { CAN_SHIFT, NEEDS_GCC, startShiftableServer } from '../harness/clock-shim.ts';
 import { describeWithProcess, ownServer } from '../harness/servers.ts';
 import { ownCluster, ownReplicas } from '../harness/topologies.ts';
 import { runCli } from './support/cli.ts';
@@ -222,7 +222,7 @@ describeWithProcess('holdfast doctor', () => {
     expect(await replication()).toEqual({ about: 'replication', status: 'ok', message });
   });
 
-  it.skipIf(!CAN_SHIFT)('tells of a clock that differs [needs gcc]', { timeout: 60_000 }, async () => {
+  it.skipIf(!CAN_SHIFT)(`tells of a clock that differs${NEEDS_GCC}`, { timeout: 60_000 }, async () => {
     const { server, clock, close } = await startShiftableServer();
     onTestFinished(close);
     await clock.shift(-60_000);

@@ -13,6 +13,9 @@ import { orClose } from './start-together.ts';
 
 export const CAN_SHIFT = process.platform === 'linux' && spawnSync('gcc', ['--version']).status === 0;
 
+/** In the name of what is skipped where clocks cannot be moved. */
+export const NEEDS_GCC = CAN_SHIFT ? '' : ' [needs gcc]';
+
 /** The clocks of one process. */
 export interface MovableClock {
   /** What the process has to find in its environment. */

@@ -8,7 +8,7 @@ import { PROCESS_FAULTS } from '../../chaos/faults/processes.ts';
 import { type OneStage, startOne } from '../../chaos/stages/one.ts';
 import { spawnChild } from '../harness/child.ts';
 import type { TestChild } from '../harness/child-process.ts';
-import { CAN_SHIFT, movableClock } from '../harness/clock-shim.ts';
+import { CAN_SHIFT, movableClock, NEEDS_GCC } from '../harness/clock-shim.ts';
 import { randomName } from '../harness/names.ts';
 import { describeWithProcess } from '../harness/servers.ts';
 import { eventually } from '../harness/wait.ts';
@@ -135,7 +135,7 @@ describeWithProcess('a fault of a worker', () => {
   it.skipIf(!CAN_SHIFT).each([
     ['client-clock-ahead', 1],
     ['client-clock-behind', -1],
-  ])('%s: the worker sees another time of day, and keeps its lock', async (fault, sign) => {
+  ])(`%s: the worker sees another time of day, and keeps its lock${NEEDS_GCC}`, async (fault, sign) => {
     const { child, name } = await struck(fault, async ({ child }, start) => {
       await start();
       await child.next(({ wallMs }) => (Number(wallMs) - Date.now()) * sign > 3_500_000);
@@ -146,7 +146,7 @@ describeWithProcess('a fault of a worker', () => {
   });
 
   it.skipIf(!CAN_SHIFT)(
-    'machine-suspended: more time has passed for the worker than its lease had',
+    `machine-suspended: more time has passed for the worker than its lease had${NEEDS_GCC}`,
     async () => {
       const started = await struck('machine-suspended', (_, start) => start());
       expect(await lost(started)).toMatchObject({ lost: expect.any(String) });

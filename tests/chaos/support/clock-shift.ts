@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { TestServer } from '../../../src/testing/index.ts';
 import { startShiftableServer } from '../../harness/clock-shim.ts';
 
-export { CAN_SHIFT } from '../../harness/clock-shim.ts';
+export { CAN_SHIFT, NEEDS_GCC } from '../../harness/clock-shim.ts';
 
 export interface ShiftableServer {
   readonly server: TestServer;

@@ -12,7 +12,7 @@ const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encodin
 /** `describe` for tests that need a terminal. */
 export function describeAtTerminal(name: string, define: () => void): void {
   if (hasScript) describe(name, define);
-  else describe.skip(`${name} (needs script of util-linux)`, define);
+  else describe.skip(`${name} [needs script of util-linux]`, define);
 }
 
 const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
