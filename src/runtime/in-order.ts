@@ -3,10 +3,16 @@
  */
 export class InOrder {
   #last: Promise<unknown> | undefined;
+  #hasFailed = false;
 
   /** Whether no change is under way. */
   get isIdle(): boolean {
     return this.#last === undefined;
+  }
+
+  /** Whether a change failed, ever. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Runs the change after all earlier ones have settled; at once when there is none. */
@@ -15,7 +21,9 @@ export class InOrder {
     // The failure of a change is for its caller to handle; the next change only waits for it.
     const settled = done.then(
       () => undefined,
-      () => undefined,
+      () => {
+        this.#hasFailed = true;
+      },
     );
     this.#last = settled;
     void settled.then(() => {

@@ -29,7 +29,7 @@ export class Tenure extends Lifetime {
   readonly beganAt: number;
   /** How many holders of this process had it in turn. */
   #holds = 1;
-  /** It was changed since its grant, and a command about that may be in doubt: it is not passed on. */
+  /** It is not passed on: the next holder cannot rely on what is known of it here. */
   #isKept = false;
   readonly #doubtful: boolean;
   /** Orders changes of the count; created by the first that has to wait for an answer. */
@@ -76,7 +76,6 @@ export class Tenure extends Lifetime {
         return false;
       }
       this.assertHeld();
-      this.#isKept = true;
       const sentAt = this.runtime.leaseClock.sendTime();
       this.asked(sentAt, leaseMs);
       const count = this.count + 1;
@@ -181,9 +180,13 @@ export class Tenure extends Lifetime {
     const { passOnWithin, leaseClock, watchdog, watchdogMs } = this.runtime;
     if (passOnWithin === false || !left.canPassOn) return false;
     if (this.#doubtful || this.#isKept || this.renewalFailing || watchdog.isRenewing(this)) return false;
+    // A change of the count that failed may still reach the server.
+    if (this.#ordered?.hasFailed) return false;
     const now = leaseClock.now();
     if (this.#holds >= passOnWithin.maxHolds || now - this.beganAt >= passOnWithin.maxMs) return false;
     if (this.deadline - now < watchdogMs / 2) return false;
+    // If the next holder dies, others wait for the longest lease that the former holder requested.
+    if (this.lease.longestMs > watchdogMs) return false;
     return line.passOn(this);
   }
 

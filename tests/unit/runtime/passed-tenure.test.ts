@@ -223,6 +223,19 @@ describe('a tenure is not passed on', () => {
     await expectReleased(set, tenure, entry);
   });
 
+  it('when it is unknown whether its owner left an inner entry', async () => {
+    const set = setUp();
+    const { tenure, entry } = set.bench.hold(set.lock);
+    const inner = new NotingEntry(true);
+    await tenure.enter(inner, 30_000);
+    await set.clock.advance(0);
+    set.lock.answers.leave = () => Promise.reject(reset());
+    const leaving = watchPromise(tenure.leave(inner));
+    await set.clock.advance(4_000);
+    expect(leaving.error).toBeInstanceOf(OutcomeUnknownError);
+    await expectReleased(set, tenure, entry);
+  });
+
   it('when its server had forgotten it, in a grace', async () => {
     const set = setUp();
     const { tenure, entry } = set.bench.hold(set.guardedLock);
