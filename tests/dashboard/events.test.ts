@@ -21,7 +21,8 @@ describe('the clients of the process', () => {
     const hold = await client.getLock(key).lock();
     const waiting = client.getLock(key).lock({ owner: client.owner() });
     const page = await watch(dashboard);
-    const row = await page.row(key, ({ waiting: count }) => count === 1);
+    // The server may count its subscriber before the client's own message is there.
+    const row = await page.row(key, ({ waiting: count, waiters }) => count === 1 && waiters.length > 0);
     expect(row).toMatchObject({ kind: 'lock', waiters: [{ label: 'the app' }] });
     await hold.unlock();
     await page.row(key, ({ waiting: count }) => count === 0);
