@@ -151,7 +151,8 @@ describeWithProcess('the primary dies before the lock is replicated', () => {
     hold.assertHeld();
     const leftMs = await lock.getRemainingMs();
     expect(leftMs).toBeGreaterThanOrEqual(Math.floor(leaseMs - (performance.now() - from)));
-    expect(leftMs).toBeLessThanOrEqual(leaseMs - GRACE_MS);
+    // The lease that is left goes on at the new primary from when the command arrives there.
+    expect(leftMs).toBeLessThanOrEqual(leaseMs - GRACE_MS / 2);
     expect(await hold.unlock()).toBe(true);
   });
 
