@@ -17,7 +17,7 @@ export default defineConfig(({ mode }) => {
     test: {
       globalSetup: ['tests/harness/global-setup.ts'],
       // More than a small machine has cores: tests wait most of the time.
-      maxWorkers: mode === 'default' ? 5 : 12,
+      maxWorkers: mode === 'default' ? 5 : 10,
       sequence: { sequencer: LongFirst },
       // Otherwise each of some sixty projects compiles the same sources anew.
       experimental: { fsModuleCache: true },
