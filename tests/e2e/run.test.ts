@@ -28,6 +28,11 @@ async function ownFolder(): Promise<string> {
   return folder;
 }
 
+/** The environment of a program that first runs this code. */
+function preloading(code: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+}
+
 describe('holdfast run', { timeout: 90_000 }, () => {
   it('runs the command under the lock, and gives it owner and token', async () => {
     const name = randomName('run');
@@ -81,6 +86,29 @@ describe('holdfast run', { timeout: 90_000 }, () => {
     await eventually(() => cli.stdout.includes('ready'), { withinMs: 20_000 });
     cli.signal('SIGUSR2');
     expect(await cli.ended).toEqual({ code: 3, stdout: 'ready\ninner\nouter\n', stderr: '' });
+  });
+
+  it.each(['TERM', 'USR1'])('passes on a %s that comes while the command starts', async (signal) => {
+    const name = randomName('run');
+    const script = `trap 'echo told; exit 3' ${signal}; kill -s ${signal} $PPID; while :; do sleep 0.05; done`;
+    // Holds up the process before it listens, long enough for the signal of a command that runs by then.
+    const heldUp = `process.on('newListener', (event) => {
+      if (event === 'SIGINT') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    });`;
+    const cli = new RunningCli(['run', name, '--', 'sh', '-c', script], { ...env, ...preloading(heldUp) });
+    expect(await cli.ended).toMatchObject({ code: 3, stdout: 'told\n' });
+  });
+
+  it('listens to signals until the lock is released', async () => {
+    const name = randomName('run');
+    const toldLast = `process.on('removeListener', (event) => {
+      if (event === 'SIGTERM' && process.listenerCount(event) === 0) process.stderr.write('{"event":"deaf"}\\n');
+    });`;
+    const args = ['run', name, '--json', '--', 'true'];
+    const { stderr } = await runCli(args, { ...env, ...preloading(toldLast) });
+    const lines = stderr.trim().split('\n');
+    const events = lines.map((line) => JSON.parse(line).event);
+    expect(events).toEqual(['acquired', 'released', 'deaf']);
   });
 
   it('runs the command under a fair lock, with its owner and without a token', async () => {

@@ -8,19 +8,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { messageOf } from '../failure.ts';
 
-/** Passed on to the command. The terminal sends the first two to a child at the terminal by itself. */
-const PASSED_ON: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'];
+/** The terminal sends these to a child at the terminal by itself. */
 const FROM_TERMINAL: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
 
-export class CommandChild implements Disposable {
+export class CommandChild {
   /** The exit code: the child's, 128 + n after signal n, or 126 and 127 if it could not be started. */
   readonly exited: Promise<number>;
   readonly #process: ChildProcess;
   readonly #isGroup: boolean;
   #isOver = false;
-  readonly #passOn = (signal: NodeJS.Signals) => {
-    if (this.#isGroup || !FROM_TERMINAL.includes(signal)) this.signal(signal);
-  };
 
   constructor(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.#isGroup = process.stdin.isTTY !== true && process.platform !== 'win32';
@@ -40,7 +36,11 @@ export class CommandChild implements Disposable {
         resolve(signal === null ? (code ?? EXIT.failed) : exitCodeOf(signal));
       });
     });
-    for (const signal of PASSED_ON) process.on(signal, this.#passOn);
+  }
+
+  /** Passes on a signal that we got. */
+  passOn(signal: NodeJS.Signals): void {
+    if (this.#isGroup || !FROM_TERMINAL.includes(signal)) this.signal(signal);
   }
 
   /** Sends the signal to the child and, where it has a group, to what the child started. */
@@ -67,9 +67,5 @@ export class CommandChild implements Disposable {
     } catch {
       // Nothing is left of it.
     }
-  }
-
-  [Symbol.dispose](): void {
-    for (const signal of PASSED_ON) process.off(signal, this.#passOn);
   }
 }

@@ -10,8 +10,8 @@ import { acquireGrant, type Grant, type GrantRequest } from './grant.ts';
 import type { Tell } from './messages.ts';
 import type { OnceMarker } from './once.ts';
 import type { Retreat } from './retreat.ts';
+import { RunSignals } from './run-signals.ts';
 import { supervise } from './supervise.ts';
-import { WaitingSignals } from './waiting-signals.ts';
 
 export interface RunPlan {
   readonly name: string;
@@ -51,9 +51,10 @@ function reasonOf(grant: Grant): string {
 }
 
 /** Resolves to the exit code of the command, or to that of a lost lock. */
-async function runHolding(plan: RunPlan, grant: Grant, tell: Tell): Promise<number> {
+async function runHolding(plan: RunPlan, grant: Grant, signals: RunSignals, tell: Tell): Promise<number> {
   const { name, command, args, retreat, once, label } = plan;
-  using child = new CommandChild(command, args, environmentOf(name, grant));
+  const child = new CommandChild(command, args, environmentOf(name, grant));
+  signals.passTo((signal) => child.passOn(signal));
   const isStopped = await supervise(grant, child, retreat, (remainingMs) => {
     tell({ event: 'stopping', name, remainingMs, reason: reasonOf(grant) });
   });
@@ -89,32 +90,29 @@ async function release(name: string, grant: Grant, tell: Tell): Promise<boolean>
 /** Resolves to the exit code of `holdfast run`. */
 export async function runCommand(client: Holdfast, plan: RunPlan, tell: Tell): Promise<number> {
   const { name, request } = plan;
-  let grant: Grant | null;
-  {
-    using waiting = new WaitingSignals();
-    // Without waiting for the lock, and again under it: the command may have run in between.
-    if (await isDone(plan, tell)) return EXIT.ok;
-    grant = await acquireGrant(client, name, { ...request, signal: waiting.signal });
-    if (grant === null) {
-      tell({ event: 'timedOut', name, waitMs: request.waitMs, holders: await holdersNow(client, name) });
-      return EXIT.timedOut;
-    }
-    tell({ event: 'acquired', name, owner: grant.owner, token: grant.token });
-    try {
-      const isDoneMeanwhile = await isDone(plan, tell);
-      waiting.signal.throwIfAborted();
-      if (isDoneMeanwhile) {
-        await release(name, grant, tell);
-        return EXIT.ok;
-      }
-    } catch (error) {
+  using signals = new RunSignals();
+  // Without waiting for the lock, and again under it: the command may have run in between.
+  if (await isDone(plan, tell)) return EXIT.ok;
+  const grant = await acquireGrant(client, name, { ...request, signal: signals.whileWaiting });
+  if (grant === null) {
+    tell({ event: 'timedOut', name, waitMs: request.waitMs, holders: await holdersNow(client, name) });
+    return EXIT.timedOut;
+  }
+  tell({ event: 'acquired', name, owner: grant.owner, token: grant.token });
+  try {
+    const isDoneMeanwhile = await isDone(plan, tell);
+    signals.whileWaiting.throwIfAborted();
+    if (isDoneMeanwhile) {
       await release(name, grant, tell);
-      throw error;
+      return EXIT.ok;
     }
+  } catch (error) {
+    await release(name, grant, tell);
+    throw error;
   }
   let code: number = EXIT.lost;
   try {
-    code = await runHolding(plan, grant, tell);
+    code = await runHolding(plan, grant, signals, tell);
   } finally {
     const wasOurs = await release(name, grant, tell);
     if (!wasOurs && code !== EXIT.lost) {
