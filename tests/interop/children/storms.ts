@@ -31,7 +31,10 @@ const redis: TraceServer = typeof target === 'string' ? new Redis(target) : new 
 async function takePart(): Promise<void> {
   try {
     const fields = new Set<string>();
-    const entries = await Promise.all(tasks.map((each) => storm(client, redis, each, fields)));
+    const startsAt = performance.now();
+    const entries = await Promise.all(
+      tasks.map((each) => storm(client, redis, each, fields, startsAt + each.runMs)),
+    );
     tell({ entries, turns: fields.size });
   } catch (error) {
     tell({ error: String(error) });
