@@ -59,6 +59,7 @@ function drained(response: ServerResponse, ended: Promise<unknown>): Promise<voi
 
 async function pump(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
   const reader = body.getReader();
+  // `read()` rejects with the same error. A page that has gone wants no word of how its stream ended.
   reader.closed.catch(() => undefined);
   response.once('close', () => void reader.cancel().catch(() => undefined));
   for (;;) {
