@@ -2,6 +2,8 @@ package interop;
 
 import static interop.Order.MS;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.redisson.api.RAtomicLong;
 import org.redisson.api.RBucket;
 import org.redisson.api.RDeque;
@@ -21,6 +23,8 @@ final class Storm {
 
   private final RedissonClient redisson;
   private final Locks locks;
+  /** By lock: threads that storm together end together, so that none is left with nobody behind it. */
+  private final Map<String, Long> ends = new ConcurrentHashMap<>();
 
   Storm(RedissonClient redisson, Locks locks) {
     this.redisson = redisson;
@@ -30,7 +34,8 @@ final class Storm {
   /** Storms for {@code waitMs}, and answers how often it was inside. Who writes also reads in between. */
   long perform(Order order) {
     Traces traces = new Traces(order);
-    long endsAt = System.nanoTime() + MS.toNanos(order.waitMs());
+    long endsAt =
+        ends.computeIfAbsent(order.name(), name -> System.nanoTime() + MS.toNanos(order.waitMs()));
     long entries = 0;
     while (System.nanoTime() < endsAt) {
       if (order.kind().equals("write")) {
