@@ -54,6 +54,7 @@ export class WaitBudget {
       // Aborted between two waits, when there was nothing to interrupt.
       const aborted = this.#signals.find((signal) => signal.aborted);
       if (aborted !== undefined) {
+        // The caller gets the abort reason instead of its error.
         promise.catch(() => undefined);
         reject(aborted.reason);
         return;

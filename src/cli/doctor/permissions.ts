@@ -66,7 +66,7 @@ async function missingRules(
     const refused = await refusalOf(connection.send(command));
     if (refused === 'command') missing.add(rule);
     if (refused === 'channel') missing.add('&redisson_*');
-    // Another type of value must not hide what the next command is refused for.
+    // Another type of value must not hide what the next command is refused for. DEL has a probe that reports its refusal.
     await connection.send(['del', name]).catch(() => undefined);
   }
   const deaf = await refusalOf(listener.subscribe(lockChannel(name), kind));

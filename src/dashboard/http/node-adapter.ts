@@ -59,7 +59,7 @@ function drained(response: ServerResponse, ended: Promise<unknown>): Promise<voi
 
 async function pump(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
   const reader = body.getReader();
-  // `read()` rejects with the same error. A page that has gone wants no word of how its stream ended.
+  // `read()` rejects with the same error. Once the page is closed, an error of its stream no longer matters.
   reader.closed.catch(() => undefined);
   response.once('close', () => void reader.cancel().catch(() => undefined));
   for (;;) {

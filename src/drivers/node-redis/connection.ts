@@ -87,7 +87,7 @@ export async function openNodeRedisConnection(
     if (letsEnd) duplicate.unref();
     const connecting = duplicate.connect();
     // A node-redis client that is destroyed while it connects finishes connecting and can then no longer be destroyed:
-    // its socket would stay open forever.
+    // its socket would stay open forever. `await connecting` reports the error.
     drop = () => void connecting.finally(() => destroy(duplicate)).catch(() => {});
     await connecting;
     drop = () => destroy(duplicate);
